@@ -29,8 +29,12 @@ _COORDINATOR: Final = "coordinator"
 _LOGIN: Final = re.compile(r"""(?<=://)[^\s"'<>]*@|\b[^\s:/@"']+:[^\s/"'<>]+@""")
 """Up to the last @: a password may hold one, and a slash too."""
 _NAMED_SECRET: Final = re.compile(
-    r"""((?<![\w-])[\w-]*(?:passw|pwd|secret|token|credential|api_?key)\w*["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s,;)}\]]+)""",
-    re.IGNORECASE,
+    r"""((?<![\w-])[\w-]*"""
+    r"""(?:passw|passphrase|pass(?!\w)|pwd|secret|token|credential|(?:api|access|account|private|shared)[_-]?key|sig(?!\w))"""
+    r"""\w*["']?\s*[=:]\s*)"""
+    # a quotation that has no end, because the text was cut, goes as far as the text does
+    r"""(?:"(?:[^"\\]|\\.|"")*"?|'(?:[^'\\]|\\.|'')*'?|[^\s,;)}\]]+)""",
+    re.IGNORECASE | re.DOTALL,
 )
 _BEARER: Final = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]+", re.IGNORECASE)
 _VARIES: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F-]{8,}\b|\d+")
@@ -71,7 +75,7 @@ def report_of(error: BaseException, batch: BatchId | None = None) -> ErrorReport
     return ErrorReport(
         _storable(place, _LONGEST_NAME),
         _storable(kind, _LONGEST_NAME),
-        _storable(_scrubbed(text[:_LOOKED_AT]), LONGEST_TEXT),
+        _storable(_scrubbed(_looked_at(text)), LONGEST_TEXT),
         1,
         batch.txid if batch is not None else None,
         batch.attempt if batch is not None else None,
@@ -89,6 +93,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _of_foreign(error: BaseException) -> str:
     return type_and_place(error) if error.__traceback__ is not None else type(error).__name__
+
+
+def _looked_at(text: str) -> str:
+    """Return the beginning of a text, up to a blank: what tells that a word is a login may stand at its end."""
+    if len(text) <= _LOOKED_AT:
+        return text
+    *whole, _ = re.split(r"(\s)", text[:_LOOKED_AT])
+    return "".join(whole) + "…"
 
 
 def _scrubbed(text: str) -> str:

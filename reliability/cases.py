@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from trident import Level
+
+MAX_PENDING: Final = 2_000
+"""How many messages a spout had under way where they were acked: what a fault can double, in the study as here."""
+MOST_LOST: Final = 8 * 10_000
+"""What a fault can lose at most once: as many messages as the batches hold that are under way."""
 
 
 class Fault(StrEnum):
@@ -44,6 +50,7 @@ class Outcome:
 
     case: Case
     distinct: int
+    """Numbers that were sent, and are there."""
     twice: int
     """Numbers that came twice."""
     oftener: int
@@ -53,6 +60,8 @@ class Outcome:
     struck: int
     """How many faults struck."""
     seconds: float
+    strangers: int
+    """Rows with what nobody has sent."""
 
     @property
     def lost(self) -> int:
@@ -65,10 +74,16 @@ class Outcome:
         case = self.case
         if self.struck != case.faults:
             return f"{self.struck} of {case.faults} faults struck"
+        if self.strangers:
+            return f"{self.strangers:,} rows of what nobody sent"
         if self.lost and (case.level is not Level.AT_MOST_ONCE or not case.faults):
             return f"{self.lost:,} lost"
         if (self.twice or self.oftener) and (case.level is not Level.AT_LEAST_ONCE or not case.faults):
             return f"{self.twice + self.oftener:,} doubled"
+        if self.lost > case.faults * MOST_LOST:
+            return f"{self.lost:,} lost, more than the faults explain"
+        if self.twice + self.oftener > case.faults * MAX_PENDING:
+            return f"{self.twice + self.oftener:,} doubled, more than the faults explain"
         exact = case.numbers * (case.numbers + 1) // 2
         if case.level is Level.EXACTLY_ONCE and self.total != exact:
             return f"the sum is {self.total:,} and not {exact:,}"

@@ -26,8 +26,8 @@ def table(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def draw(outcomes: Sequence[Outcome], folder: Path = FOLDER) -> list[Path]:
-    """Write outcomes, plot and table; returns the files."""
+def draw(outcomes: Sequence[Outcome], commit: str, folder: Path = FOLDER) -> list[Path]:
+    """Write the outcomes of a commit, plot and table; returns the files."""
     if not outcomes:
         raise SystemExit("there are no outcomes yet: run the study first")
     if any(each.problem for each in outcomes):
@@ -35,7 +35,7 @@ def draw(outcomes: Sequence[Outcome], folder: Path = FOLDER) -> list[Path]:
     kept, plot, page = folder / "reliability.jsonl", folder / "reliability.svg", folder / "reliability.md"
     kept.unlink(missing_ok=True)
     for each in outcomes:
-        add(kept, each)
+        add(kept, each, commit)
     plot.write_text(svg(outcomes))
     page.write_text(with_table(page.read_text(), table(outcomes)))
     return [kept, plot, page]

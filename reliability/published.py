@@ -25,5 +25,3 @@ WITHOUT_FAULT_AT_LEAST_ONCE: Final = (100_000, 200_000, 300_000, 400_000)
 ONCE_OF: Final = 10_000
 """Exactly once: of so many numbers each arrived once, with one, two and three faults of each kind."""
 WITHOUT_FAULT_EXACTLY_ONCE: Final = (10_000, 100_000, 1_000_000)
-MAX_PENDING: Final = 2_000
-"""How many messages a spout had under way."""

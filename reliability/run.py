@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [case for case in cases(given.scale) if case.level in given.levels]
     console = Console(width=130)
     if not (given.draw or given.page):
-        _play([case for case in chosen if case not in results.read(given.results)], given.results, console)
+        commit = results.commit_of(Path(__file__).parent)
+        done = results.read(given.results, commit)
+        _play([case for case in chosen if case not in done], given.results, commit, console)
     found = results.read(given.results)
     outcomes = [found[case] for case in chosen if case in found]
     for level in given.levels:
@@ -44,13 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plot = given.results.with_suffix(".svg")
     plot.write_text(svg(outcomes))
     if given.page:
-        draw(outcomes)
+        draw(outcomes, ", ".join(results.commits(given.results)))
     wrong = [each for each in outcomes if each.problem]
-    console.print(f"{len(outcomes)} of {len(chosen)} runs, {len(wrong)} not as promised; the plot is in {plot}")
+    of = ", ".join(results.commits(given.results))
+    said = f"{len(outcomes)} of {len(chosen)} runs of the commits {of}, {len(wrong)} not as promised"
+    console.print(f"{said}; the plot is in {plot}")
     return 1 if wrong or len(outcomes) < len(chosen) else 0
 
 
-def _play(chosen: Sequence[Case], file: Path, console: Console) -> None:
+def _play(chosen: Sequence[Case], file: Path, commit: str, console: Console) -> None:
     if not chosen:
         return
     with LocalKafka() as kafka, LocalPostgres() as postgres:
@@ -63,7 +67,7 @@ def _play(chosen: Sequence[Case], file: Path, console: Console) -> None:
         scene = Scene(kafka.bootstrap_servers, make_topic, postgres.create_database, spark)
         for case in chosen:
             found = scene.play(case)
-            results.add(file, found)
+            results.add(file, found, commit)
             console.print(
                 f"{case.level}, {case.faults} times {case.fault}, {case.numbers:,} numbers: {found.lost:,} lost, "
                 f"{found.twice + found.oftener:,} doubled, {found.problem or 'as promised'} ({found.seconds:.0f} s)"

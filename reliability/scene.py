@@ -14,9 +14,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from reliability.cases import Case, Outcome
+from reliability.cases import MAX_PENDING, Case, Outcome
 from reliability.faults import Operation, Strikes, striking
-from reliability.published import MAX_PENDING
 from trident import Level, PostgresLedger, RunOptions, Topology
 from trident.coordinators.options import Until
 from trident.spouts import AckingKafkaSpout, JsonBody, OpaqueKafkaSpout, Raw
@@ -119,11 +118,13 @@ class Arrived:
 
 def _outcome(case: Case, dsn: str, struck: int, seconds: float) -> Outcome:
     with psycopg.connect(dsn) as connection:
-        counts = "SELECT n, count(*) AS times FROM arrived GROUP BY n"
+        counts = "SELECT n, count(*) AS times, coalesce(n BETWEEN 1 AND %s, false) AS was_sent FROM arrived GROUP BY n"
         row = connection.execute(
-            f"SELECT count(*), count(*) FILTER (WHERE times = 2), count(*) FILTER (WHERE times > 2), "
-            f"coalesce(sum(n * times), 0)::bigint FROM ({counts}) AS counted"
+            f"SELECT count(*) FILTER (WHERE was_sent), count(*) FILTER (WHERE was_sent AND times = 2), "
+            f"count(*) FILTER (WHERE was_sent AND times > 2), coalesce(sum(n * times), 0)::bigint, "
+            f"coalesce(sum(times) FILTER (WHERE NOT was_sent), 0)::bigint FROM ({counts}) AS counted",
+            [case.numbers],
         ).fetchone()
     assert row is not None
-    distinct, twice, oftener, total = row
-    return Outcome(case, distinct, twice, oftener, total, struck if case.faults else 0, seconds)
+    distinct, twice, oftener, total, strangers = row
+    return Outcome(case, distinct, twice, oftener, total, struck if case.faults else 0, seconds, strangers)

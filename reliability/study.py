@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reliability import published
-from reliability.cases import Case, Fault
+from reliability.cases import MAX_PENDING, Case, Fault
 from trident import Level
 
 _OF_OPERATIONS = (Fault.BEFORE_EMIT, Fault.AFTER_EMIT, Fault.WORKER)
@@ -15,7 +15,7 @@ _OF_OPERATIONS = (Fault.BEFORE_EMIT, Fault.AFTER_EMIT, Fault.WORKER)
 def cases(scale: float = 1.0) -> tuple[Case, ...]:
     """Return all runs, level by level; a scale below one takes fewer numbers, and as many faults."""
     whole = (*_at_most_once(), *_at_least_once(), *_exactly_once())
-    least = 2 * published.MAX_PENDING
+    least = 2 * MAX_PENDING
     return tuple(replace(case, numbers=max(round(case.numbers * scale), least)) for case in whole)
 
 

@@ -16,6 +16,7 @@ from integration_tests.dsl.fakes import edges_of, manifest, rows_spout, run, sma
 from trident import Count, JoinSide, MapGet, Mean, MultiReducer, Sum, Topology
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.coordinators.batches.processor import UnprocessableError
 from trident.language.stream import Stream
 from trident.operations import joining
 from trident.state import MemoryState
@@ -186,10 +187,55 @@ def test_a_multi_reducer_goes_through_each_group(spark: SparkSession) -> None:
     assert len([row for row in rows if row[1] == "all"]) == 4
 
 
+FAR = "date_add(DATE'9999-12-31', n)"
+UNHELD_KEYS = {
+    "a day": FAR,
+    "a moment": f"CAST({FAR} AS timestamp)",
+    "a moment without a zone": f"CAST({FAR} AS timestamp_ntz)",
+    "inside": f"named_struct('a', {FAR})",
+    "a text": "CAST(X'E9' AS string)",
+}
+
+
+@pytest.mark.parametrize("key", UNHELD_KEYS)
+def test_a_group_that_python_can_not_hold_is_refused_by_its_field(spark: SparkSession, key: str) -> None:
+    topology, (left,) = topology_of(left=("k string, n int", LEFT))
+    groups = left.map(day=F.expr(UNHELD_KEYS[key])).group_by("day")
+    add_sink(topology.multi_reduce([groups], Sides(), "what string, told string"), ordered=False)
+    with pytest.raises(UnprocessableError, match=r"the field 'day' has .*, so no reducer can be given it"):
+        run(topology.compile(), spark)
+
+
 def test_a_multi_reducer_without_groups_runs_in_a_batch_without_rows(spark: SparkSession) -> None:
     topology, left, right = two()
     none = [left.filter(F.lit(False)), right.filter(F.lit(False))]
     assert rows_of(topology.multi_reduce(none, Sides(), "what string, told string"), ordered=False) == [("all", "[()]")]
+
+
+def test_a_table_that_a_run_can_not_keep_is_refused_by_its_field(spark: SparkSession) -> None:
+    _, left, _ = two()
+    for ddl, said in (
+        ("parse_json('1') AS v", "'v' of the table holds variants"),
+        ("array(parse_json('1')) AS v", "'v' of the table holds variants"),
+        ("1 AS __trident_level", "'__trident_level' is reserved"),
+        ("1 AS __trident_matched", "'__trident_matched' is reserved"),
+    ):
+        table = spark.sql(f"SELECT 'a' AS k, {ddl}")
+        for unique in (True, False):
+            with pytest.raises(ConfigurationError, match=said):
+                left.join_static(table, on="k", unique=unique)
+
+
+def test_fields_of_a_structure_may_differ_by_case_alone(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        schema = "k string, s struct<a: double, A: double>"
+        table = spark.createDataFrame([("a", (1.0, 2.0)), ("a", (1.0, -0.0)), ("a", (1.0, 0.0))], schema)
+        _, (left,) = topology_of(left=("k string, n int", LEFT))
+        rows = rows_of(left.filter(F.col("n") == 1).join_static(table, on="k", unique=False))
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert [str(row[-1]) for row in rows] == [str({"a": 1.0, "A": second}) for second in (-0.0, 0.0, 2.0)]
 
 
 @pytest.mark.parametrize("how", ["inner", "left"])

@@ -250,6 +250,26 @@ def test_a_record_that_is_failed_in_the_turn_is_not_left_out_in_silence(spark: S
         made.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), options=OPTIONS)
 
 
+def acks_twice(record: InputRecord, collector: Collector) -> None:
+    collector.emit(str(record["account"]))
+    collector.ack(record)
+    collector.ack(record)
+
+
+def test_a_second_ack_in_the_turn_is_said_in_the_log(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Topology("in_the_turn")
+    stream = made.stream("rows", FixedBatchSpout("account string", [("m5",), ("m6",)]))
+    kept = stream.group_by("account").persistent_aggregate(SqliteState("counts"), n=Count())
+    stream.state_query(kept, MapGet()).process(acks_twice, "text string").to_table(SqliteTable("texts"))
+    with caplog.at_level(logging.WARNING):
+        made.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), options=OPTIONS)
+    assert any(
+        "acked a record" in record.getMessage() and "2 times" in record.getMessage() for record in caplog.records
+    )
+
+
 def test_what_does_not_say_of_which_messages_its_rows_are_is_refused_before_a_collector(
     spark: SparkSession, queue: FileQueue
 ) -> None:

@@ -62,7 +62,7 @@ class SpoutLoop:
         self._pending: dict[int, tuple[str | None, float]] = {}
         self._took: deque[float] = deque(maxlen=_MOST_SAMPLES)
         self._streak = 0
-        self._fails = 0
+        self._settlings = 0
         self._is_idle = False
         """Whether the coordinator was told that there is nothing more."""
         self._last_at = time.monotonic()
@@ -133,6 +133,7 @@ class SpoutLoop:
             (self._spout.activate if active else self._spout.deactivate)()
 
     def _ack(self, serials: tuple[int, ...]) -> None:
+        self._settled()
         now = time.monotonic()
         for serial in serials:
             id_, since = self._pending.pop(serial)
@@ -143,12 +144,15 @@ class SpoutLoop:
                 for hook in self._spout.hooks:
                     hook.acked(id_, now - since)
 
-    def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
-        self._fails += 1
-        # there may be something again: what was failed
+    def _settled(self) -> None:
+        """There may be something again: what was failed, or what was kept back until something is acked."""
+        self._settlings += 1
         self._streak = 0
         self._is_idle = False
         self._last_at = time.monotonic()
+
+    def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        self._settled()
         for serial in serials:
             id_, _ = self._pending.pop(serial)
             with self._calling("fail()"):
@@ -163,7 +167,7 @@ class SpoutLoop:
                 self._streak += 1
                 if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S and not self._spout.is_waiting():
                     self._is_idle = True
-                    self._writer.send(Idle(self._fails))
+                    self._writer.send(Idle(self._settlings))
                 return
             _check(message, ids_are_needed=self._spout.horizon > 0)
             for hook in self._spout.hooks:

@@ -61,7 +61,7 @@ class SpoutInstance:
         self._latency = RollingLatency(context.stream)
         self._has_answered = threading.Event()
         self._idle_after: int | None = None
-        self._fails = 0
+        self._settlings = 0
         self._is_closed = False
         self._is_gone = threading.Event()
         ours, theirs = Pipe()
@@ -105,9 +105,10 @@ class SpoutInstance:
     def is_idle(self) -> bool:
         """Whether all that it has emitted was taken, and the last that it has said is that there is nothing more.
 
-        What it has said before it heard of a fail is no word on that: the source may have more since.
+        What it has said before it heard of an ack or a fail is no word on that: its source gives again what failed, and
+        may have waited for acks to give more.
         """
-        return self._idle_after == self._fails and self._emitted.empty()
+        return self._idle_after == self._settlings and self._emitted.empty()
 
     def latency(self) -> CompleteLatency | None:
         """Return how long its messages take."""
@@ -119,11 +120,12 @@ class SpoutInstance:
 
     def ack(self, serials: tuple[int, ...]) -> None:
         """Tell it of emissions that are done; one that is gone hears nothing."""
+        self._settlings += 1
         self._to_say.put(Ack(serials))
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         """Tell it of emissions that are held no more; one that is gone hears nothing."""
-        self._fails += 1
+        self._settlings += 1
         self._to_say.put(Fail(serials, reason))
 
     def check(self) -> None:
@@ -214,8 +216,8 @@ class SpoutInstance:
                     [(each, Delivery(self.number, serial)) for serial, each in enumerate(messages, first)]
                 )
                 self._has_answered.set()
-            case Idle(fails):
-                self._idle_after = fails
+            case Idle(settlings):
+                self._idle_after = settlings
                 self._has_answered.set()
             case Raised():
                 self._raised = heard

@@ -96,8 +96,8 @@ class RabbitSpout(AckingSpout):
         return Message(values, id_, delivered.is_redelivered)
 
     def is_waiting(self) -> bool:
-        """Return whether what was in the queue when it was opened has not come yet."""
-        return self._opened().is_waiting
+        """Return whether the queue has messages that have not come yet."""
+        return self._opened().is_waiting()
 
     def ack(self, id_: str | None) -> None:
         """Ack the oldest delivery of the message that is not settled."""

@@ -26,8 +26,8 @@ _TURN_S: Final = 1
 """How long one look at the connection waits; what is to be settled ends it."""
 _OPEN_S: Final = 60.0
 _CLOSE_S: Final = 10.0
-_FIRST_S: Final = 5.0
-"""For how long what was in the queue is waited for before the queue counts as empty."""
+_LEFT_S: Final = 5.0
+"""For how long what is left in the queue is waited for before it counts as somebody else's."""
 _OF_STREAMS: Final = "x-stream-offset"
 
 
@@ -43,6 +43,16 @@ class Delivered:
     headers: Mapping[str, object] = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What the broker has said of the messages that it has not delivered."""
+
+    steps: int
+    """How many deliveries had been taken or settled when it was asked: it is true of then."""
+    count: int
+    until: float
+
+
 class RabbitLine:
     """One connection, from `open` to `close`; `take` and `settle` are for one thread, and never wait for the broker.
 
@@ -55,7 +65,9 @@ class RabbitLine:
         self._place = place
         self._prefetch = prefetch
         self._delivered: deque[Delivered] = deque()
-        self._awaited_until: float | None = None
+        self._steps = 0
+        self._asked_at: int | None = None
+        self._left: _Left | None = None
         self._settled: deque[tuple[int, bool]] = deque()
         self._connection: BlockingConnection | None = None
         self._error: TridentError | None = None
@@ -76,17 +88,30 @@ class RabbitLine:
     def take(self) -> Delivered | None:
         """Return the next delivery, None when there is none."""
         self._require_alive()
-        return self._delivered.popleft() if self._delivered else None
+        if not self._delivered:
+            return None
+        self._steps += 1
+        return self._delivered.popleft()
 
-    @property
     def is_waiting(self) -> bool:
-        """Whether there were messages when the queue was opened, and none has come yet: they may be another's, too."""
-        return self._awaited_until is not None and time.monotonic() < self._awaited_until
+        """Whether the queue has messages that are not here yet, or the broker has not answered that it has none.
+
+        It delivers no more than a prefetch before it hears of acks, and a line may be slow: that nothing comes says
+        nothing. What it keeps back for long may be on its way to another consumer.
+        """
+        left = self._left
+        if left is not None and left.steps == self._steps:
+            return left.count > 0 and time.monotonic() < left.until
+        if self._asked_at is None:
+            self._asked_at = self._steps
+            self._wake()
+        return True
 
     def settle(self, tag: int, *, is_acked: bool) -> None:
         """Ack a delivery, or have the broker put it back into the queue."""
         self._require_alive()
         self._settled.append((tag, is_acked))
+        self._steps += 1
         if not self._is_woken:
             self._is_woken = True
             self._wake()
@@ -116,8 +141,11 @@ class RabbitLine:
                 self._is_open.set()
                 while not self._is_ending:
                     self._connection.process_data_events(_TURN_S)
-                    self._send_settled(channel)
+                    asked_at, self._asked_at = self._asked_at, None
+                    self._send_settled(channel)  # all that was settled before it was asked
                     self._require_consumer(channel)
+                    if asked_at is not None:
+                        self._left = self._what_is_left(channel, self._connection, asked_at)
                 self._send_settled(channel)
         except TridentError as error:
             self._error = error
@@ -139,9 +167,7 @@ class RabbitLine:
 
     def _consume(self, channel: BlockingChannel) -> None:
         # it names what is wrong with the queue, where a consumer's answer is one for several reasons
-        found = channel.queue_declare(self._place.queue, passive=True)
-        if found.method.message_count:
-            self._awaited_until = time.monotonic() + _FIRST_S
+        channel.queue_declare(self._place.queue, passive=True)
         channel.basic_qos(prefetch_count=self._prefetch)
         channel.add_on_cancel_callback(self._note_cancelled)
         channel.basic_consume(self._place.queue, self._note)
@@ -149,7 +175,6 @@ class RabbitLine:
     def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
         assert method.delivery_tag is not None
         headers = properties.headers or {}
-        self._awaited_until = None
         # nothing else tells a stream from a queue without the right to declare one, and its acks keep nothing
         self._is_stream = self._is_stream or _OF_STREAMS in headers
         self._delivered.append(
@@ -172,6 +197,12 @@ class RabbitLine:
         if self._was_cancelled:
             channel.queue_declare(self._place.queue, passive=True)  # the broker says what has become of it
             raise cancelled(self._place)
+
+    def _what_is_left(self, channel: BlockingChannel, connection: BlockingConnection, steps: int) -> _Left:
+        """Ask on the consumer's own channel: the answer comes behind all that was delivered before it."""
+        count = channel.queue_declare(self._place.queue, passive=True).method.message_count or 0
+        connection.process_data_events(0)  # hands over what has come before the answer
+        return _Left(steps, count, time.monotonic() + _LEFT_S)
 
     def _send_settled(self, channel: BlockingChannel) -> None:
         self._is_woken = False

@@ -63,9 +63,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """There is nothing more, as of a call of `next_tuple` behind all that was emitted, and after so many `Fail`s."""
+    """There is nothing more, as of a call of `next_tuple` behind all that was emitted."""
 
-    fails: int
+    settlings: int
+    """After so many `Ack`s and `Fail`s."""
 
 
 @dataclass(frozen=True, slots=True)

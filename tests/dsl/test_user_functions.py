@@ -19,8 +19,10 @@ from trident.language.stream import Stream
 from trident.operations.aggregate import fold
 from trident.operations.aggregators.nested import Settling
 from trident.operations.arrow import Add, Expand, Keep, Replace
+from trident.operations.arrow_lists import Look
 from trident.operations.base import Fields
 from trident.operations.row_functions import RowMask, RowValues
+from trident.operations.user_objects import ready
 from trident.spouts import FixedBatchSpout
 from trident.state import BackingMapState
 
@@ -181,6 +183,53 @@ def test_an_object_that_can_not_be_made_ready_is_refused_when_it_is_given() -> N
     given = stream()
     with pytest.raises(ConfigurationError, match="prepare of UnreadySides given to multi_reduce must be"):
         given._topology.multi_reduce([given], UnreadySides(), "m bigint")
+
+
+class Yielding:
+    def prepare(self, context: object) -> Iterator[None]:
+        yield
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch
+
+
+class Promising(Yielding):
+    async def prepare(self, context: object) -> None:  # type: ignore[override]
+        """Be run by nobody."""
+
+
+def test_a_lifecycle_that_would_run_nothing_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="prepare of the function given to map has a yield"):
+        stream().map(Yielding(), "m bigint")
+    with pytest.raises(ConfigurationError, match="prepare of the function given to peek is asynchronous"):
+        stream().peek(Promising())
+
+
+class Hidden:
+    """Its methods don't tell by themselves that they return promises."""
+
+    def __init__(self, method: str, made: Callable[[], object]) -> None:
+        setattr(self, method, lambda *given: made())
+
+
+async def promised() -> None:
+    """Be run by nobody."""
+
+
+@pytest.mark.parametrize("made", [lambda: iter_of({"n": 1}), promised])
+@pytest.mark.parametrize("method", ["prepare", "cleanup"])
+def test_a_lifecycle_that_has_run_nothing_is_an_error_of_the_task(method: str, made: Callable[[], object]) -> None:
+    with (
+        pytest.raises(ConfigurationError, match=f"{method} of Hidden returned a .*, of which nothing has run"),
+        ready(Hidden(method, made), "map"),
+    ):
+        pass
+
+
+def test_what_peek_s_function_has_not_run_is_an_error() -> None:
+    look = Look(lambda batch: (row for row in batch.to_pylist()), RECORDS.schema)
+    with pytest.raises(ConfigurationError, match="given to peek returned a generator, of which nothing has run"):
+        list(look([RECORDS]))
 
 
 def test_a_count_takes_no_field() -> None:

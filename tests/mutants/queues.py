@@ -10,6 +10,7 @@ _BODIES = ("tests/spouts/test_queue_bodies.py",)
 _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
 _HTTP = ("tests/spouts/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
+_TO_THE_END = ("integration_tests/queues/test_read_to_the_end.py",)
 _REDIS = ("integration_tests/queues/test_redis_streams.py",)
 _KAFKA = ("integration_tests/queues/test_kafka_acking.py",)
 
@@ -62,6 +63,27 @@ QUEUES: Final = (
         "        if self._was_cancelled:",
         "        if False:",
         _RABBIT,
+    ),
+    Mutant(
+        "queue: what the broker keeps back until acks come is waited for",
+        "spouts/queue/rabbitmq_line.py",
+        "            return left.count > 0 and time.monotonic() < left.until\n        if self._asked_at is None:",
+        "            return False\n        if self._asked_at is None:",
+        _TO_THE_END,
+    ),
+    Mutant(
+        "queue: that nothing has come says nothing before the broker has answered",
+        "spouts/queue/rabbitmq_line.py",
+        "            self._wake()\n        return True\n",
+        "            self._wake()\n        return False\n",
+        _TO_THE_END,
+    ),
+    Mutant(
+        "queue: what another consumer keeps is not waited for without end",
+        "spouts/queue/rabbitmq_line.py",
+        " and time.monotonic() < left.until\n",
+        "\n",
+        _TO_THE_END,
     ),
     Mutant(
         "queue: a stream of RabbitMQ is no queue",

@@ -22,8 +22,8 @@ REPORTING: Final = (
     Mutant(
         "what is like a login is taken out of a text",
         "coordinators/reported.py",
-        "_storable(_scrubbed(text[:_LOOKED_AT]), LONGEST_TEXT)",
-        "_storable(text[:_LOOKED_AT], LONGEST_TEXT)",
+        "_storable(_scrubbed(_looked_at(text)), LONGEST_TEXT)",
+        "_storable(_looked_at(text), LONGEST_TEXT)",
         _REPORTING,
     ),
     Mutant(

@@ -137,8 +137,8 @@ TREES: Final = (
     Mutant(
         "no text of any length keeps the process from its heartbeat",
         "coordinators/reported.py",
-        "_scrubbed(text[:_LOOKED_AT])",
-        "_scrubbed(text[: 100 * _LOOKED_AT])",
+        're.split(r"(\\s)", text[:_LOOKED_AT])\n    return "".join(whole) + "…"',
+        're.split(r"(\\s)", text + " ")\n    return "".join(whole) + "…"',
         ("tests/coordinators/test_reporting.py::test_a_text_of_any_length_is_reported_at_once",),
     ),
     Mutant(
@@ -147,5 +147,26 @@ TREES: Final = (
         "BOM_UTF8 + b",
         "b",
         ("tests/spouts/test_csv_lines.py",),
+    ),
+    Mutant(
+        "what the turn's functions did with a collector is said",
+        "trident/engine/turning.py",
+        "            tell_of_misuse([word for word in found.words if isinstance(word, TreeWord)])\n",
+        "",
+        ("integration_tests/spouts/test_message_trees.py::test_a_second_ack_in_the_turn_is_said_in_the_log",),
+    ),
+    Mutant(
+        "of a text that is cut the last word is left out",
+        "coordinators/reported.py",
+        '    return "".join(whole) + "…"\n',
+        "    return text[:_LOOKED_AT]\n",
+        ("tests/coordinators/test_reporting.py::test_what_is_like_a_login_is_not_shown",),
+    ),
+    Mutant(
+        "what a user's code returns instead of running is no success",
+        "trident/operations/user_objects.py",
+        "    if inspect.isgenerator(made) or",
+        "    if False and",
+        ("tests/dsl/test_user_functions.py::test_what_peek_s_function_has_not_run_is_an_error",),
     ),
 )

@@ -13,14 +13,15 @@ from rich.console import Console
 from reliability import published
 from reliability.cases import Case, Fault, Outcome
 from reliability.faults import Operation, Strikes
+from reliability.page import draw
 from reliability.report import svg, table
-from reliability.results import add, read
+from reliability.results import add, commit_of, commits, read
 from reliability.study import cases
 from trident import Collector, InputRecord, Level
 
 
 def outcome(level: Level, fault: Fault = Fault.NONE, faults: int = 0, numbers: int = 10_000) -> Outcome:
-    return Outcome(Case(level, fault, faults, numbers), numbers, 0, 0, numbers * (numbers + 1) // 2, faults, 1.0)
+    return Outcome(Case(level, fault, faults, numbers), numbers, 0, 0, numbers * (numbers + 1) // 2, faults, 1.0, 0)
 
 
 def test_it_has_the_study_s_counts_of_faults_and_numbers() -> None:
@@ -62,6 +63,16 @@ def test_each_level_is_held_to_what_it_promises_with_faults() -> None:
     assert (replace(most, distinct=9_000).problem, replace(most, twice=1).problem) == (None, "1 doubled")
     assert (replace(least, twice=2, oftener=1).problem, replace(least, distinct=9_999).problem) == (None, "1 lost")
     assert replace(exactly, total=exactly.total - 1).problem == "the sum is 50,004,999 and not 50,005,000"
+    for level in levels:
+        assert replace(outcome(level, Fault.SPOUT, 1), strangers=1).problem == "1 rows of what nobody sent"
+
+
+def test_faults_explain_so_much_and_no_more() -> None:
+    most = outcome(Level.AT_MOST_ONCE, Fault.SPOUT, 1, 3_000_000)
+    assert replace(most, distinct=0).problem == "3,000,000 lost, more than the faults explain"
+    least = outcome(Level.AT_LEAST_ONCE, Fault.ACKER, 2)
+    assert replace(least, twice=4_000).problem is None
+    assert replace(least, twice=4_000, oftener=1).problem == "4,001 doubled, more than the faults explain"
 
 
 class Noting(Collector):
@@ -109,6 +120,30 @@ def test_outcomes_are_kept_and_the_last_of_a_run_counts(tmp_path: Path) -> None:
     first, other = outcome(Level.AT_LEAST_ONCE, Fault.SPOUT, 2), outcome(Level.EXACTLY_ONCE)
     again = replace(first, twice=7)
     for each in (first, other, again):
-        add(file, each)
+        add(file, each, "abc")
     assert read(file) == {first.case: again, other.case: other}
     assert read(tmp_path / "none") == {}
+    assert commits(tmp_path / "none") == []
+
+
+def test_what_another_commit_has_done_is_not_done(tmp_path: Path) -> None:
+    file = tmp_path / "study.jsonl"
+    first, other = outcome(Level.AT_LEAST_ONCE, Fault.SPOUT, 2), outcome(Level.EXACTLY_ONCE)
+    add(file, first, "abc")
+    add(file, other, "def")
+    assert read(file, "def") == {other.case: other}
+    assert commits(file) == ["abc", "def"]
+    assert commit_of(Path(__file__).parent)
+    assert commit_of(tmp_path) == ""
+
+
+def test_the_page_is_made_of_what_was_as_promised_alone(tmp_path: Path) -> None:
+    page = tmp_path / "reliability.md"
+    page.write_text("before\n<!-- figures -->\nold\n<!-- end of figures -->\nafter\n")
+    good = outcome(Level.AT_LEAST_ONCE, Fault.SPOUT, 2)
+    with pytest.raises(SystemExit, match="not as promised"):
+        draw([replace(good, strangers=1)], "abc", tmp_path)
+    draw([good], "abc", tmp_path)
+    assert "| **at least once** | spout | 2 | 10,000 | 10,000 | 0 | 0 | 0 | 4,414 twice |" in page.read_text()
+    assert read(tmp_path / "reliability.jsonl", "abc") == {good.case: good}
+    assert (tmp_path / "reliability.svg").exists()

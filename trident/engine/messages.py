@@ -69,7 +69,7 @@ class MessageTrees:
         """Raise `MessagesFailedError` unless each message is processed; the others' sources are told before."""
         if len({(word.place, word.task) for word in words}) < len(words):
             raise RetryableError("a task has said two things of its messages; nothing of the batch was applied")
-        _tell_of_misuse(words)
+        tell_of_misuse(words)
         if not begun:
             return
         failed = {root: reason for word in words for root, reason in word.failed}
@@ -120,7 +120,8 @@ def _said(name: str, messages: Messages, reasons: Mapping[str, Failure], failed:
     return f"of {len(messages.ids):,} messages of the stream {name!r} there are {' and '.join(parts)}"
 
 
-def _tell_of_misuse(words: Sequence[TreeWord]) -> None:
+def tell_of_misuse(words: Sequence[TreeWord]) -> None:
+    """Log what functions did with a collector that changes nothing, and how often."""
     counts: Counter[str] = Counter()
     for word in words:
         counts.update(dict(word.misused))

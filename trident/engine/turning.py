@@ -14,9 +14,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from trident.base.control import CONTROL
 from trident.base.errors import RefusedError, RetryableError
 from trident.base.identity import BatchId
+from trident.base.trees import TreeWord
 from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest, UnprocessableError
 from trident.engine.collecting import read_table
 from trident.engine.lowering import Lowering
+from trident.engine.messages import tell_of_misuse
 from trident.graph.nodes import IS_STORED, End, KeptState, NewValuesNode, Node, QueryNode, RecordOperationNode
 from trident.graph.rooted import Trees
 from trident.graph.turns import Stages
@@ -53,11 +55,12 @@ class Turn:
         for end in self.stages.turn:
             is_diverted = end.name in request.diverts
             table = self.on_spark(end.name, partial(_table_of, lowering, end, is_diverted=is_diverted))
-            rows = read_table(table, end.schema).rows
-            assert rows is not None
-            made[end.name] = HeldUpdates(rows)
+            found = read_table(table, end.schema)
+            assert found.rows is not None
+            tell_of_misuse([word for word in found.words if isinstance(word, TreeWord)])
+            made[end.name] = HeldUpdates(found.rows)
             if not is_diverted:
-                staged[end.name] = rows
+                staged[end.name] = found.rows
         return made
 
     def stored(self, kept: KeptState, keys: pa.Table) -> pa.Table:

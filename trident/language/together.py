@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from trident.base.checks import check_able, check_flag, check_instance, check_text, refused
 from trident.base.errors import ConfigurationError
@@ -15,7 +16,7 @@ from trident.engine.building import apply_own, apply_to_several, carried_schema,
 from trident.graph.nodes import RecordOperationNode
 from trident.language.row_verbs import declared_fields
 from trident.language.saying import about
-from trident.operations.base import RecordOperation, check_field
+from trident.operations.base import RecordOperation, check_field, check_new_names
 from trident.operations.joining import Join, JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReduce, MultiReducer
 from trident.operations.sending import check_sendable
@@ -90,6 +91,7 @@ def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str, *, u
     with about(stream._name):
         for name in names:
             fields_of(stream._sample).require(name, "join_static: on")
+    check_new_names(table.columns, "join_static, of the table,")
     read = read_once(table, "join_static", "make a stream of it")
     spark = stream._sample.sparkSession
     rows = spark.createDataFrame(read, table.schema)
@@ -107,6 +109,12 @@ def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str, *, u
 
 def read_once(table: DataFrame, asked_by: str, other_way: str) -> pa.Table:
     """Read the table, now and once, so that every batch of the run, and every re-run of one, finds the same rows."""
+    variants = [each.name for each in table.schema.fields if _holds_variants(each.dataType)]
+    if variants:
+        raise ConfigurationError(
+            f"{asked_by}: {variants[0]!r} of the table holds variants, which can't be kept for the run: make texts of "
+            "them (to_json), or structures"
+        )
     rows = table.toArrow()
     if rows.nbytes > _LARGEST:
         raise ConfigurationError(
@@ -114,6 +122,18 @@ def read_once(table: DataFrame, asked_by: str, other_way: str) -> pa.Table:
             f"a state and query that, or {other_way}"
         )
     return rows
+
+
+def _holds_variants(type_: DataType) -> bool:
+    match type_:
+        case ArrayType():
+            return _holds_variants(type_.elementType)
+        case MapType():
+            return _holds_variants(type_.valueType)  # no key is one
+        case StructType():
+            return any(_holds_variants(each.dataType) for each in type_.fields)
+        case _:
+            return isinstance(type_, VariantType)
 
 
 def of_several(operation: RecordOperation, streams: Sequence[Stream], *, keeps: bool = False) -> Stream:

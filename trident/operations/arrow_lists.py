@@ -17,6 +17,7 @@ from trident.base.partitions import PARTITION
 from trident.base.trees import ROOTS
 from trident.operations.accounting import as_ids, id_column, marks
 from trident.operations.arrow import AnyArray, Arrays, Records, assemble, check_rows, fit, over_records
+from trident.operations.user_objects import refuse_promise
 
 ListsFunction = Callable[[pa.RecordBatch], Arrays]
 """Returns for each declared field an array of lists: of each record as many elements as it makes rows."""
@@ -71,7 +72,7 @@ class Look:
         return over_records(batches, self.schema, self._work, self.function, "peek")
 
     def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
-        self.function(records.fields)
+        refuse_promise(self.function(records.fields), "the function given to peek")
         names = [*records.fields.schema.names, *records.hidden]
         yield assemble([*records.fields.columns, *records.hidden.values()], names, self.schema)
 

@@ -49,7 +49,10 @@ def _form(value: Column, type_: DataType) -> Column:
         case ArrayType():
             return F.transform(value, lambda each: _form(each, type_.elementType))
         case StructType():
-            parts = [_form(value.getField(each.name), each.dataType) for each in type_.fields]
+            named = value.cast(
+                _numbered(type_)
+            )  # names may differ in their case alone, and Spark looks them up without
+            parts = [_form(named.getField(str(place)), each.dataType) for place, each in enumerate(type_.fields)]
             return F.when(value.isNotNull(), F.struct(*parts))
         case MapType():
             # a map is the same whatever the order in which its entries are held
@@ -59,6 +62,11 @@ def _form(value: Column, type_: DataType) -> Column:
             return F.struct(value.alias("value"), value.cast("string").alias("text"))  # whose sign zeros have
         case _:
             return value.cast("string").cast("binary")
+
+
+def _numbered(type_: StructType) -> StructType:
+    """Return the type with its fields' places as their names."""
+    return StructType([StructField(str(place), each.dataType) for place, each in enumerate(type_.fields)])
 
 
 def _entry(entry: Column, type_: MapType) -> Column:

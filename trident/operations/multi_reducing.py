@@ -17,8 +17,9 @@ from pyspark.sql.types import StructField, StructType
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
+from trident.operations.arrow import as_type
 from trident.operations.base import BatchContext, Fields, check_new_names, field, nullable
-from trident.operations.given import in_order, rows_of
+from trident.operations.given import in_order, rows_of, values_of
 from trident.operations.of_nothing import OfNothing
 from trident.operations.row_functions import Row, as_rows, columns_of
 from trident.operations.several import check_same_key, fields_without_order, order_or_none
@@ -130,20 +131,21 @@ class ReduceGroups:
         """Run over one task's groups."""
         with ready(self.reducer, "multi_reduce"):
             for batch in batches:
+                keys = [values_of(batch.column(n), self.schema.field(n).name, "reducer") for n in range(self.keys)]
                 for place in range(batch.num_rows):
                     with told_of(self.reducer):
-                        yield self._reduced(batch, place)
+                        yield self._reduced(batch, place, tuple(values[place] for values in keys))
 
-    def _reduced(self, batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
+    def _reduced(self, batch: pa.RecordBatch, place: int, group: tuple[object, ...]) -> pa.RecordBatch:
         """Return the rows that one group makes."""
-        group = tuple(batch.column(number)[place].as_py() for number in range(self.keys))
         lists = batch.column(self.keys).slice(place, 1)
         assert isinstance(lists, pa.ListArray)
         rows = pa.Table.from_batches([pa.RecordBatch.from_struct_array(cast("pa.StructArray", lists.flatten()))])
         declared = pa.schema(list(self.schema)[self.keys :])
         made = list(self._made(group, rows, declared))
         columns = columns_of(made, declared, "multi_reduce")
-        groups = [pa.array([value] * len(made), each.type) for value, each in zip(group, self.schema, strict=False)]
+        places = pa.array([place] * len(made), pa.int64())
+        groups = [as_type(batch.column(n).take(places), self.schema.field(n).type) for n in range(self.keys)]
         return pa.RecordBatch.from_arrays([*groups, *columns], schema=self.schema)
 
     def _made(self, group: tuple[object, ...], table: pa.Table, declared: pa.Schema) -> Iterator[Sequence[object]]:

@@ -13,7 +13,7 @@ from typing import Final
 from pyspark import TaskContext
 
 from trident.base.errors import ConfigurationError
-from trident.operations.sending import name_of
+from trident.operations.sending import name_of, refuse_asynchronous, refuse_generators
 
 _HERE: Final = str(Path(__file__).parent)
 
@@ -31,11 +31,13 @@ class OperationContext:
 
 
 def check_lifecycle(what: str, user: object) -> None:
-    """Refuse an object whose `prepare` does not take the context, or whose `cleanup` wants something."""
+    """Refuse an object whose `prepare` or `cleanup` can't be called as each task does, or would run nothing."""
     for method, given, wanted in (("prepare", [None], "(self, context)"), ("cleanup", [], "(self)")):
         found = getattr(user, method, None)
         if not callable(found):
             continue
+        refuse_asynchronous(f"{method} of {what}", found)
+        refuse_generators(f"{method} of {what}", found, "make ready, or clean up, in its body; nothing was started")
         try:
             inspect.signature(found).bind(*given)
         except TypeError as error:
@@ -90,12 +92,24 @@ def ready(user: object, verb: str) -> Iterator[None]:
     """
     prepare, cleanup = getattr(user, "prepare", None), getattr(user, "cleanup", None)
     if prepare is not None:
-        prepare(_context(verb))
+        refuse_promise(prepare(_context(verb)), f"prepare of {type(user).__name__}")
     try:
         yield
     finally:
         if cleanup is not None:
-            cleanup()
+            refuse_promise(cleanup(), f"cleanup of {type(user).__name__}")
+
+
+def refuse_promise(made: object, what: str) -> None:
+    """Refuse what a user's code has returned instead of doing its work: nobody runs it."""
+    if inspect.isgenerator(made) or inspect.isawaitable(made) or inspect.isasyncgen(made):
+        close = getattr(made, "close", None)
+        if callable(close):
+            close()  # else Python warns that it was never run
+        raise ConfigurationError(
+            f"{what} returned a {type(made).__name__}, of which nothing has run: it must do its work when called. "
+            "Nothing of the batch was applied"
+        )
 
 
 class ReadyTogether:

@@ -1,0 +1,80 @@
+"""A run that ends when it is caught up has read a queue to its end: longer than a prefetch, and over a slow line."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Iterator
+from functools import partial
+from urllib.parse import urlsplit
+
+import pytest
+
+from integration_tests.queues.slow_line import Line, through
+from integration_tests.queues.test_rabbitmq import channel, publish, queue_of, waiting
+from trident.base.ranges import OffsetRange
+from trident.local.rabbitmq import LocalRabbit
+from trident.spouts.queue.bodies import JsonBody
+from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.rabbitmq import RabbitSpout
+from trident.spouts.queue.source import AckingSource
+
+KINDS: dict[str, dict[str, object]] = {"classic": {}, "quorum": {"x-queue-type": "quorum"}}
+
+
+@pytest.fixture(params=KINDS)
+def queue(rabbitmq: LocalRabbit, request: pytest.FixtureRequest) -> Iterator[str]:
+    with queue_of(rabbitmq, **KINDS[request.param]) as name:
+        yield name
+
+
+def read_by(spout: RabbitSpout, *, batch_s: float = 0.05) -> int:
+    """Return how many messages a run has done when it is caught up."""
+    source = AckingSource("s", spout, partial(SpoutInstance, pickle.dumps(spout)))
+    done = 0
+    source.begin_from({}, (), ())
+    source.set_active(True)
+    try:
+        while not source.is_caught_up:
+            (bound,) = source.bounds()
+            source.receive({bound.id: done})
+            (bound,) = source.bounds()
+            if bound.stop > done:
+                batch = OffsetRange(bound.id, bound.topic_id, done, bound.stop)
+                source.planned(batch)
+                time.sleep(batch_s)
+                source.committed(1, [batch])
+                done = bound.stop
+            time.sleep(0.01)
+    finally:
+        source.close()
+    return done
+
+
+@pytest.mark.parametrize("line", [Line(), Line(delay_s=0.06)], ids=["near", "far"])
+def test_a_queue_that_is_longer_than_a_prefetch(rabbitmq: LocalRabbit, queue: str, line: Line) -> None:
+    publish(rabbitmq, queue, [(f"m{n}", json.dumps({"n": n}).encode()) for n in range(40)])
+    with through(line, urlsplit(rabbitmq.url).port or 0) as port:
+        url = rabbitmq.url.replace(f":{urlsplit(rabbitmq.url).port}", f":{port}")
+        assert read_by(RabbitSpout(queue, url=url, body=JsonBody("n int"), max_pending=4)) == 40
+    assert waiting(rabbitmq, queue) == 0
+
+
+def test_messages_that_take_long_on_their_way(rabbitmq: LocalRabbit, queue: str) -> None:
+    publish(rabbitmq, queue, [(f"m{n}", json.dumps({"n": n, "more": "x" * 200_000}).encode()) for n in range(6)])
+    with through(Line(bytes_per_s=400_000), urlsplit(rabbitmq.url).port or 0) as port:
+        url = rabbitmq.url.replace(f":{urlsplit(rabbitmq.url).port}", f":{port}")
+        assert read_by(RabbitSpout(queue, url=url, body=JsonBody("n int, more string"))) == 6
+    assert waiting(rabbitmq, queue) == 0
+
+
+def test_what_another_consumer_keeps_is_not_waited_for_without_end(rabbitmq: LocalRabbit) -> None:
+    messages = [(f"m{n}", json.dumps({"n": n}).encode()) for n in range(3)]
+    with queue_of(rabbitmq, **{"x-single-active-consumer": True}) as name, channel(rabbitmq) as other:
+        other.basic_qos(prefetch_count=1)
+        other.basic_consume(name, lambda *_: None)
+        publish(rabbitmq, name, messages)
+        began = time.monotonic()
+        assert read_by(RabbitSpout(name, url=rabbitmq.url, body=JsonBody("n int"))) == 0
+        assert time.monotonic() - began < 30
