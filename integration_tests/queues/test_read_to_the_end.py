@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from integration_tests.queues.slow_line import Line, through
+from integration_tests.queues.spouts import opened, taken
 from integration_tests.queues.test_rabbitmq import channel, publish, queue_of, waiting
 from trident.base.ranges import OffsetRange
 from trident.local.rabbitmq import LocalRabbit
@@ -59,6 +60,24 @@ def test_a_queue_that_is_longer_than_a_prefetch(rabbitmq: LocalRabbit, queue: st
         url = rabbitmq.url.replace(f":{urlsplit(rabbitmq.url).port}", f":{port}")
         assert read_by(RabbitSpout(queue, url=url, body=JsonBody("n int"), max_pending=4)) == 40
     assert waiting(rabbitmq, queue) == 0
+
+
+def test_what_is_kept_back_until_acks_come_is_waited_for(rabbitmq: LocalRabbit, queue: str) -> None:
+    publish(rabbitmq, queue, [(f"m{n}", json.dumps({"n": n}).encode()) for n in range(5)])
+    with opened(RabbitSpout(queue, url=rabbitmq.url, body=JsonBody("n int"), max_pending=4)) as spout:
+        first, *_ = taken(spout, 4)
+        assert all(_is_waiting_for(spout, 0.5))
+        spout.ack(first.id)
+        taken(spout, 1)
+        assert not all(_is_waiting_for(spout, 5))
+
+
+def _is_waiting_for(spout: RabbitSpout, seconds: float) -> Iterator[bool]:
+    """Return what it says for so long."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        yield spout.is_waiting()
+        time.sleep(0.01)
 
 
 def test_messages_that_take_long_on_their_way(rabbitmq: LocalRabbit, queue: str) -> None:
