@@ -97,9 +97,9 @@ class SpoutInstance:
                 taken += self._emitted.get_nowait()
         return taken
 
-    def wait_for_first(self, seconds: float) -> None:
-        """Wait until it has emitted something, or has said that there is nothing, or is gone."""
-        self._has_answered.wait(seconds)
+    def wait_for_first(self, seconds: float) -> bool:
+        """Wait until it has emitted something, or has said that there is nothing, or is gone; whether it has."""
+        return self._has_answered.wait(seconds)
 
     @property
     def is_idle(self) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from trident.base.clock import Clock, SystemClock
-from trident.base.errors import ConfigurationError, TridentError
+from trident.base.errors import ConfigurationError, RetryableError, TridentError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
@@ -22,7 +22,7 @@ from trident.spouts.queue.pending import Delivered, Delivery, GivenBack, Pending
 _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "messages"
 _FIRST_ANSWER_S: Final = 10.0
-"""How long a plan waits for a process that follows one that has failed, to know whether that fails as well."""
+"""How long is waited for a process that is the first, or follows one that has failed, to know whether it fails too."""
 
 
 class Instance(Protocol):
@@ -42,8 +42,8 @@ class Instance(Protocol):
     def set_active(self, active: bool) -> None:
         """Let it call `next_tuple`, or not."""
 
-    def wait_for_first(self, seconds: float) -> None:
-        """Wait until it has answered, or is gone."""
+    def wait_for_first(self, seconds: float) -> bool:
+        """Wait until it has answered, or is gone; whether it has, or is."""
 
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         """Return what it has emitted."""
@@ -91,12 +91,13 @@ class AckingSource(HeldRowsSource):
         return self._spout.horizon
 
     def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
-        """Put what comes behind what is done and pinned, and start the process: it opens while others begin, too."""
+        """Put what comes behind what is done and pinned, and start the process, unless it was asked where it starts."""
         with self._lock:
             self._pending = PendingMessages(
                 positions.get(self._id, 0), done=done, pinned=pinned, horizon=self._spout.horizon
             )
-        self._start()
+        if self._instance is None:
+            self._start()
 
     def set_active(self, active: bool) -> None:
         """Have the spout activated or deactivated; acks and fails still come."""
@@ -116,16 +117,24 @@ class AckingSource(HeldRowsSource):
             room = 0 if self._pending.is_closed else self._spout.max_batch_size - (self._pending.stop - position)
         instance = self._instance or self._start()
         self._give_back(failed)
-        if self._has_failed:
-            instance.wait_for_first(_FIRST_ANSWER_S)
+        has_answered = not self._has_failed or instance.wait_for_first(_FIRST_ANSWER_S)
         self._take_in(instance.take(room))
+        self._check(instance)
+        if not has_answered:  # else each one that takes so long to fail would be the first that does
+            raise RetryableError(
+                f"stream {self._name!r}: a process of its spout has failed, and open() of the one behind it has not "
+                f"returned for {_FIRST_ANSWER_S:.0f} s. Nothing more is received"
+            )
+        self._has_failed = False
+
+    def _check(self, instance: Instance) -> None:
+        """Raise what it has raised; the next one takes its place."""
         try:
             instance.check()
         except TridentError:
             self._instance, self._has_failed = None, True
             instance.close()
             raise
-        self._has_failed = False
 
     def give_back(self, positions: Mapping[PartitionId, int]) -> None:
         """See `TakesMessagesBack`."""
@@ -147,9 +156,16 @@ class AckingSource(HeldRowsSource):
         return self._instance is not None and self._instance.is_idle
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
-        """Start at 0, whatever the policy: what there is, its source says."""
+        """Start at 0, whatever the policy: what there is, its source says, which is opened at once.
+
+        A spout that can't be opened is known before anything of it is stored.
+        """
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
+        instance = self._instance or self._start()
+        if self._is_active:
+            instance.wait_for_first(_FIRST_ANSWER_S)
+        self._check(instance)
         return (self._bound(0, 0),)
 
     def ids(self, range_: OffsetRange) -> tuple[str, ...]:

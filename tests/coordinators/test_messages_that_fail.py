@@ -58,7 +58,8 @@ class BrokersInstance:
 
     def set_active(self, active: bool) -> None: ...
 
-    def wait_for_first(self, seconds: float) -> None: ...
+    def wait_for_first(self, seconds: float) -> bool:
+        return True
 
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         with self.broker.lock:

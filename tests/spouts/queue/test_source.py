@@ -30,10 +30,12 @@ class FakeInstance:
         self.failed: list[tuple[int, Failure]] = []
         self.is_gone = False
         self.is_idle = False
+        self.has_answered = True
 
     def set_active(self, active: bool) -> None: ...
 
-    def wait_for_first(self, seconds: float) -> None: ...
+    def wait_for_first(self, seconds: float) -> bool:
+        return self.has_answered
 
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         taken = [
@@ -106,3 +108,52 @@ def test_messages_that_failed_by_themselves_go_back_and_the_next_plan_takes_noth
     again, ids = plan(source)
     assert (ids, instance.failed) == (("a", "c"), [(1, Failure.OPERATION)])
     assert plan(source, again.stop)[1] == ("new",)
+
+
+def test_one_that_opens_for_long_behind_one_that_failed_is_no_answer() -> None:
+    source, instances = opened((), ("a",))
+    instances[0].is_gone = True
+    with pytest.raises(RetryableError, match="its process is gone"):
+        source.receive({LOG: 0})
+    begin = source._begin
+
+    def slow(context: SpoutContext) -> FakeInstance:
+        instance = begin(context)
+        assert isinstance(instance, FakeInstance)
+        instance.has_answered = False
+        return instance
+
+    source._begin = slow
+    for _ in range(2):  # or whoever asks would have the patience of the first time
+        with pytest.raises(RetryableError, match=r"open\(\) of the one behind it has not returned for"):
+            source.receive({LOG: 0})
+    instances[1].has_answered = True
+    assert plan(source)[1] == ("a",)
+    assert len(instances) == 2
+
+
+def test_who_is_asked_where_it_starts_opens_once() -> None:
+    instances: list[FakeInstance] = []
+
+    def begin(context: SpoutContext) -> FakeInstance:
+        instances.append(FakeInstance(context, "a"))
+        return instances[-1]
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    (start,) = source.starts()
+    assert (start.earliest, start.stop) == (0, 0)
+    source.begin_from({}, (), ())
+    assert plan(source)[1] == ("a",)
+    assert len(instances) == 1
+
+
+def test_one_that_can_not_be_opened_has_no_start() -> None:
+    def begin(context: SpoutContext) -> FakeInstance:
+        instance = FakeInstance(context)
+        instance.is_gone = True
+        return instance
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    for _ in range(2):
+        with pytest.raises(RetryableError):
+            source.starts()
