@@ -212,6 +212,7 @@ class Loop:
             if now >= self.next_plan.at and wants_plan(self.state):
                 self._advance(Due(self._pace.waits(self.state.is_processing, self.next_plan.part_full_since, now)), now)
             if self._pace.ends_caught_up and self.state.phase is Phase.INACTIVE and not self.state.live:
+                _log.warning("the topology is deactivated: the run ends, and what its sources have waits for activate")
                 self._advance(StopRequested(), now)  # nothing will be planned that it could wait for
         if self.state.phase.goes_on:  # a time-out may have been the last try
             check(self.state, self.flights)
@@ -321,7 +322,7 @@ class Loop:
         if type(event) is Happened:
             self.next_plan = self.next_plan.heard(event, self._pace, len(self.state.live), now)
             if event.word is Word.FAILED and event.batch.attempt in self.flights:
-                _log.warning("%s failed and is tried again with later ones: %s", event.batch, event.reason)
+                _log.warning("%s failed and is tried again: %s", event.batch, event.reason)
         self.state, commands = step(self.state, event)
         self._perform_all(commands, now)
         if self.state.phase is Phase.POISONED:

@@ -30,9 +30,15 @@ def checked_address(given: object, schemes: tuple[str, ...], example: str, port:
         host, given_port = parts.hostname, parts.port
     except ValueError:  # of a port that is no number, or brackets that do not match: the text quotes them
         raise refused("url", allowed, given, secret=True) from None
-    if parts.scheme not in schemes or not host:
+    if parts.scheme not in schemes:
+        raise ConfigurationError(f"url must be {allowed}: what is given begins with none of {_told(schemes)}")
+    if not host:
         raise refused("url", allowed, given, secret=True)
     return Address(url, f"{host}:{given_port or port}", unquote(parts.path[1:]))
+
+
+def _told(schemes: tuple[str, ...]) -> str:
+    return ", ".join(f"{scheme}://" for scheme in schemes)
 
 
 def check_name(what: str, given: object, allowed: str) -> str:

@@ -41,6 +41,7 @@ LONG_S: Final = 10.0
 """After so many seconds a call is named, and again whenever twice as many have passed."""
 LINGER_S: Final = 1.0
 """How long threads that the spout has left behind may still keep the process, which has said its last word."""
+_MEND_IT: Final = "Mend it and start again; what may pass by itself is to be raised as RetryableError"
 _LOOK_S: Final = 1.0
 _MOST_SAMPLES: Final = 1_000
 
@@ -186,7 +187,7 @@ class SpoutLoop:
         except TridentError as error:
             raise _SpoutError(Raised(what, str(error), isinstance(error, RetryableError))) from None
         except Exception as error:  # noqa: BLE001 - users' code
-            raise _SpoutError(Raised(what, f"raised {type_and_place(error)}", may_pass=False)) from None
+            raise _SpoutError(Raised(what, f"raised {type_and_place(error)}. {_MEND_IT}", may_pass=False)) from None
         finally:
             self._call = None
 

@@ -142,10 +142,7 @@ class SpoutInstance:
         text = f"stream {stream!r}: {raised.what} {raised.text}"
         if raised.may_pass:
             raise RetryableError(f"{text}. Another process takes the place of the one that it ran in")
-        raise FatalError(
-            f"{text}. What is done stays; what was received and is not done is given again by its source. Mend it and "
-            "start again; what may pass by itself is to be raised as RetryableError"
-        )
+        raise FatalError(f"{text}. What is done stays; what was received and is not done is given again by its source")
 
     def close(self, patience_s: float = CLOSING_S) -> bool:
         """End the process after all that it was told; returns whether it has carried it out. May be called again."""

@@ -16,7 +16,7 @@ from trident.base.policies import policy_of
 from trident.spouts.base import StartAt
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import Address, check_name, checked_address, require_client
-from trident.spouts.queue.bodies import Body, RawBody, checked_body
+from trident.spouts.queue.bodies import Body, FieldsBody, RawBody, checked_body
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import Received, UnreadableError, unreadable
 
@@ -179,7 +179,8 @@ class RedisStreamSpout(AckingSpout):
         try:
             values = self._body.values(Received(id_, stream, body, None, attributes))
         except UnreadableError as error:
-            missing = "" if body is not None else f" (it has no field {self._field!r})"
+            is_of_one_field = not isinstance(self._body, FieldsBody)
+            missing = f" (it has no field {self._field!r})" if body is None and is_of_one_field else ""
             way_on = f"It comes again with the next run: XACK {stream} {self._group} {entry.id} leaves it out"
             raise unreadable(f"stream {stream!r}", id_, f"{error}{missing}", way_on) from None
         return Message(values, id_, entry.is_redelivered)

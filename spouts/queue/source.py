@@ -221,9 +221,10 @@ class AckingSource(HeldRowsSource):
             _log.info("stream %r: %d messages are in no result and go back to their source", self._name, len(left))
         if not is_told:
             _log.warning(
-                "stream %r: the process of its spout ended before it had told its source all: what the source gives "
+                "stream %r: the process of its spout ended before it had told its source all%s: what the source gives "
                 "again of it is known by its id, and not applied again within the horizon of %d messages",
                 self._name,
+                _why(instance),
                 self._spout.horizon,
             )
 
@@ -282,3 +283,12 @@ class AckingSource(HeldRowsSource):
 def _serials(deliveries: Iterable[Delivery], instance: Instance) -> tuple[int, ...]:
     """Return which emissions of an instance they are: what another one gave ended with its process."""
     return tuple(each.serial for each in deliveries if each.instance == instance.number)
+
+
+def _why(instance: Instance) -> str:
+    """Return what it has raised, in brackets, if it has."""
+    try:
+        instance.check()
+    except TridentError as error:
+        return f" ({error})"
+    return ""

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -110,12 +111,19 @@ def _reasons(messages: Messages, ackers: Ackers, failed: Mapping[int, str]) -> d
     return reasons
 
 
+_NEVER: Final = (
+    " (all that there were: a function given to process has to call collector.ack(record), or fail, for each record, "
+    "in finish at the latest)"
+)
+
+
 def _said(name: str, messages: Messages, reasons: Mapping[str, Failure], failed: Mapping[int, str]) -> str:
     counts = Counter(reasons.values())
     whys = Counter(failed[root] for root in messages.roots.tolist() if failed.get(root))
     why = f" ({whys.most_common(1)[0][0]!r})" if whys else ""
     by_operation = f"{counts[Failure.OPERATION]:,} that an operation has failed{why}"
-    left = f"{counts[Failure.NOT_ACKED]:,} that were left without an ack"
+    never = _NEVER if counts[Failure.NOT_ACKED] == len(messages.ids) else ""
+    left = f"{counts[Failure.NOT_ACKED]:,} that were left without an ack{never}"
     parts = [part for part, reason in ((by_operation, Failure.OPERATION), (left, Failure.NOT_ACKED)) if counts[reason]]
     return f"of {len(messages.ids):,} messages of the stream {name!r} there are {' and '.join(parts)}"
 

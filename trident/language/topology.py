@@ -168,7 +168,8 @@ class Topology:
         if idle or not self._ends:
             what = f"the stream {idle[0]!r}" if idle else f"the topology {self.name!r}"
             raise ConfigurationError(
-                f"{what} ends in no state or sink, so nothing would come of it; add a persistent_aggregate or to_kafka"
+                f"{what} ends in no state or sink, so nothing would come of it; add a persistent_aggregate, "
+                "partition_persist, to_table or to_kafka"
             )
         return self._frozen()
 
