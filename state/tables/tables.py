@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 from trident.base.errors import MismatchError
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
 from trident.state.tables.names import STAGING, helper_table, quote_table
+from trident.state.tables.owning import refuse_noted
 from trident.state.tables.place import SqlPlace, TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import CONTROL_SPECS
@@ -27,6 +28,9 @@ def prepare_place(connection: Connection, place: SqlPlace) -> None:
     place.dialect.check_server(connection)
     META_TABLES.migrate(connection, place.database.schema_terms)
     _refuse_shared(connection, place)
+    if not place.applied.holders(connection):  # else it was there first
+        refuse_noted(connection, place.ownership)
+        place.ownership.release_if_missing(connection, "", "")
 
 
 def _refuse_shared(connection: Connection, place: SqlPlace) -> None:
