@@ -11,10 +11,10 @@ from trident.coordinators.registered import Birth, Snapshot
 from trident.state.plainly import PlainFound
 
 
-def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int) -> None:
+def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int, *, is_told: bool = False) -> None:
     """Raise ApartError unless it may be the one that the ledger knows, or one that is new and empty.
 
-    `ahead` is how many txids it may have that are not done.
+    `ahead` is how many txids it may have that are not done; `is_told` is that a person takes what is there for its own.
     """
     birth = next((birth for birth in snapshot.births if birth.state == name), None)
     if found.mark is None:
@@ -25,7 +25,7 @@ def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int) ->
         return
     if found.mark.owner.incarnation != snapshot.owner.incarnation:
         raise _of_another(snapshot, name, found.mark.owner.incarnation)
-    if found.mark.is_of_another and not found.is_missing:
+    if found.mark.is_of_another and not found.is_missing and not is_told:
         raise _exchanged(name)
     if found.mark.newest_txid > snapshot.done + ahead:
         raise _ahead_of(snapshot, name, found.mark.newest_txid)

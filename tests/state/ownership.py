@@ -1,4 +1,4 @@
-"""Who may begin in a table that is another's: for every pair of kinds, in either order; of two the second is refused."""
+"""Who may begin in a table that is another's: for every pair of kinds, in either order, the first."""
 
 from __future__ import annotations
 

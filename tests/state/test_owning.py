@@ -97,7 +97,8 @@ def test_a_table_that_was_left_may_be_taken_by_others(opened: Mapping[str, Opens
         begin(opened["exact state"](), SECOND)
     plain_of(opened[first]()).leave(FIRST, Epoch(3, "line.3"))
     found = plain_of(opened[first]()).found("first")
-    assert found is not None and found.mark is not None, "who comes back finds what was noted"
+    assert found is not None
+    assert found.mark is not None, "who comes back finds what was noted"
     begin(opened[second](), SECOND)
 
 
@@ -163,7 +164,9 @@ def test_a_late_epoch_empties_nothing_and_notes_nothing(file: Path, which: int, 
             opened(True).own(Owner("payments", "second"), given, emptied=emptied)
         assert refused.value.stored == 2
     found = opened(True).found("payments")
-    assert found is not None and found.has_rows and found.mark is not None
+    assert found is not None
+    assert found.has_rows
+    assert found.mark is not None
     assert (found.mark.owner, found.mark.newest_txid) == (owner, 1)
 
 
@@ -178,7 +181,10 @@ def test_what_the_ledger_does_not_hold_is_not_emptied_beside_it(file: Path) -> N
     with pytest.raises(FencedError):
         target.own(owner, Epoch(3, "line.3"), emptied=True, holds=refuses)
     found = target.found("payments")
-    assert found is not None and found.has_rows and found.mark is not None and found.mark.epoch.number == 2
+    assert found is not None
+    assert found.has_rows
+    assert found.mark is not None
+    assert found.mark.epoch.number == 2
 
 
 def test_memory_of_a_weaker_level_is_no_state_of_the_first(file: Path) -> None:
