@@ -14,6 +14,7 @@ from tests.mutants.language import LANGUAGE
 from tests.mutants.levels import LEVELS
 from tests.mutants.lifecycle import LIFECYCLE
 from tests.mutants.mutant import Layer, Mutant
+from tests.mutants.owning import OWNING
 from tests.mutants.preparing import PREPARING
 from tests.mutants.queues import QUEUES
 from tests.mutants.received import RECEIVED
@@ -2903,6 +2904,7 @@ MUTANTS = (
     *EXPIRING,
     *STARTING,
     *LEVELS,
+    *OWNING,
     *LIFECYCLE,
     *REPORTING,
     *TURNING,

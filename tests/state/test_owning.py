@@ -16,6 +16,7 @@ from trident.state import MemoryState, SqliteState, SqliteTable, StateKind
 from trident.state.capabilities import Transaction, plain_of
 from trident.state.memory.database import MemoryDatabase
 from trident.state.plainly import PlainTarget
+from trident.state.sqlite.database import SqliteDatabase
 from trident.state.target import Target
 
 
@@ -141,16 +142,16 @@ def test_a_note_of_an_older_version_holds_nothing_once_its_table_is_gone(
     begin(opened["exact state"](), SECOND)
 
 
-def plain_states(file: Path) -> tuple[Callable[[bool], PlainTarget], ...]:
+def plain_states(file: Path) -> tuple[Callable[[], PlainTarget], ...]:
     memory = MemoryDatabase()
     sqlite = SqliteState("sums", table="t", path=file)
-    return (lambda _: MemoryState("sums").open_plain(LAYOUT, memory), lambda _: sqlite.open_plain(LAYOUT, memory))
+    return (lambda: MemoryState("sums").open_plain(LAYOUT, memory), lambda: sqlite.open_plain(LAYOUT, memory))
 
 
-def filled(opened: Callable[[bool], PlainTarget], epoch: Epoch) -> Owner:
+def filled(opened: Callable[[], PlainTarget], epoch: Epoch) -> Owner:
     owner = Owner("payments", "first")
-    opened(True).own(owner, epoch)
-    opened(True).write(BatchId(owner, epoch, 1, 1), rows(("ann", 1, 5, 5)))
+    opened().own(owner, epoch)
+    opened().write(BatchId(owner, epoch, 1, 1), rows(("ann", 1, 5, 5)))
     return owner
 
 
@@ -161,9 +162,9 @@ def test_a_late_epoch_empties_nothing_and_notes_nothing(file: Path, which: int, 
     owner = filled(opened, Epoch(2, "line.2"))
     for emptied in (True, False):
         with pytest.raises(FencedError) as refused:
-            opened(True).own(Owner("payments", "second"), given, emptied=emptied)
+            opened().own(Owner("payments", "second"), given, emptied=emptied)
         assert refused.value.stored == 2
-    found = opened(True).found("payments")
+    found = opened().found("payments")
     assert found is not None
     assert found.has_rows
     assert found.mark is not None
@@ -174,10 +175,13 @@ def refuses(_: Transaction) -> None:
     raise FencedError("a newer epoch holds it")
 
 
-def test_what_the_ledger_does_not_hold_is_not_emptied_beside_it(file: Path) -> None:
+@pytest.mark.parametrize("which", ["memory", "sqlite"])
+def test_what_the_ledger_does_not_hold_is_not_emptied_beside_it(file: Path, which: str) -> None:
     memory = MemoryDatabase()
     target = MemoryState("sums").open_plain(LAYOUT, memory)
-    owner = filled(lambda _: target, Epoch(2, "line.2"))
+    if which == "sqlite":
+        target = SqliteState("sums", table="t").open_plain(LAYOUT, SqliteDatabase(file))
+    owner = filled(lambda: target, Epoch(2, "line.2"))
     with pytest.raises(FencedError):
         target.own(owner, Epoch(3, "line.3"), emptied=True, holds=refuses)
     found = target.found("payments")
