@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 import psycopg
@@ -13,12 +14,14 @@ from tests.coordinators.test_run import OPTIONS, payments
 from tests.state.ownership import FIRST, PAIRS, SECOND, Opens, begin, look, opens, take
 from tests.state.test_plain import LAYOUT
 from trident.base.errors import MismatchError
+from trident.base.identity import Epoch
 from trident.base.levels import Level
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.standing import ApartError
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState, PostgresTable, StateKind
+from trident.state.capabilities import Transaction
 from trident.state.postgres.database import PostgresDatabase
 
 TABLE = "analytics.sums"
@@ -71,6 +74,32 @@ def test_who_begins_second_is_refused_whatever_leads_to_the_table(schemas: Postg
             "CREATE SCHEMA one",
             "CREATE SCHEMA two",
         )
+
+
+def test_of_two_that_begin_at_one_moment_the_second_waits_and_is_refused(schemas: Postgres) -> None:
+    late, late_done = opened(schemas, "one")["exact state"](), threading.Event()
+    look(late, SECOND)
+    late.raise_fence(SECOND, Epoch(1, "line.1"))
+    refused: list[BaseException] = []
+
+    def register() -> None:
+        try:
+            late.register(SECOND, Epoch(1, "line.1"), 0)
+        except MismatchError as error:
+            refused.append(error)
+        late_done.set()
+
+    def meanwhile(_: Transaction) -> None:
+        thread.start()
+        assert not late_done.wait(1), "it has not waited for what is not committed yet"
+
+    thread = threading.Thread(target=register)
+    dsn = through(schemas, "one")
+    plain = PostgresState("sums", table=TABLE).open_plain(LAYOUT, PostgresDatabase(dsn))
+    plain.own(FIRST, Epoch(1, "line.1"), holds=meanwhile)
+    thread.join()
+    late.close()
+    assert "topology 'first'" in str(refused[0])
 
 
 def job(name: str, table: str, level: Level, each: int = 10) -> ListJob:
@@ -188,3 +217,14 @@ def test_a_dump_that_is_restored_with_its_notes_goes_on(postgres: Postgres) -> N
     made.topic.partitions[0] += [("late", 1)] * 5
     run(made, postgres.dsn, "payments")
     assert counted(postgres, "sums") == 15
+
+
+@pytest.mark.parametrize("level", [Level.EXACTLY_ONCE, Level.AT_LEAST_ONCE])
+def test_a_table_that_was_renamed_is_missed_by_name(postgres: Postgres, level: Level) -> None:
+    made = job("sums", "sums", level)
+    run(made, postgres.dsn, "payments")
+    ask(postgres, "ALTER TABLE sums RENAME TO old")
+    with pytest.raises(MismatchError, match="is on table 'old': it was renamed"):
+        run(made, postgres.dsn, "payments")
+    ask(postgres, "ALTER TABLE old RENAME TO sums")
+    run(made, postgres.dsn, "payments")

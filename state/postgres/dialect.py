@@ -21,7 +21,7 @@ from trident.state.postgres.taking import changed, table_by, taken_along
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
 from trident.state.tables.dialect import FoundColumn, ReadyRows
-from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.names import KEY_INDEX, helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
@@ -82,6 +82,10 @@ _DEFERRED = text(f"""
            count(*) > 0 OR {_ACTS_BY_ITSELF}
     FROM pg_constraint AS o JOIN pg_namespace AS n ON n.oid = o.connamespace
     WHERE o.condeferred AND o.conrelid IN ({_PARTS})""")
+_INDEX_HOLDER = text("""
+    SELECT t.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_index AS i ON i.indexrelid = c.oid JOIN pg_class AS t ON t.oid = i.indrelid
+    WHERE c.relname = :index AND n.nspname = coalesce(CAST(:schema AS text), current_schema())""")
 _RELATION = text("""
     SELECT c.oid || ':' || CASE WHEN c.relkind <> 'p' THEN CAST(c.relfilenode AS text) ELSE
         (SELECT md5(string_agg(p.oid || '/' || p.relfilenode, ',' ORDER BY p.oid))
@@ -149,10 +153,16 @@ class PostgresDialect:
         """Tell whether a plain unique index is over exactly these columns."""
         return bool(unique_indexes(connection, table, columns))
 
+    def index_holder(self, connection: Connection, table: str, index: str) -> str | None:
+        """Ask the catalogue; an index is in the schema of its table."""
+        asked = {"schema": table.rpartition(".")[0] or None, "index": index}
+        found: str | None = connection.execute(_INDEX_HOLDER, asked).scalar()
+        return found
+
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Leave room in each page, so that an update stays on its page and touches no index."""
         keys = ", ".join(quote(key.name) for key in shape.keys) or "(true)"
-        index = quote(helper_table("trident_key_", shape.table))
+        index = quote(helper_table(KEY_INDEX, shape.table))
         return (
             f"CREATE TABLE {shape.quoted} ({definitions(specs)}) WITH (fillfactor = 45)",
             f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({keys}) NULLS NOT DISTINCT",

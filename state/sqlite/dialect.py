@@ -17,7 +17,7 @@ from trident.base.errors import ConfigurationError
 from trident.state.layout import Merge, ValueColumn
 from trident.state.rows import array_of, python_values, refuse_nul, refused
 from trident.state.tables.dialect import FoundColumn, ReadyRows
-from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.names import KEY_INDEX, helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
@@ -115,10 +115,17 @@ class SqliteDialect:
             for name in indexes.fetchall()
         )
 
+    def index_holder(self, connection: Connection, table: str, index: str) -> str | None:
+        """Ask the file's own list."""
+        listed = f"{quote(table.rpartition('.')[0] or 'main')}.sqlite_master"
+        holder = text(f"SELECT tbl_name FROM {listed} WHERE type = 'index' AND lower(name) = lower(:index)")
+        found: str | None = connection.execute(holder, {"index": index}).scalar()
+        return found
+
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Check types and ranges, which SQLite leaves to us; null keys have an index of their own."""
         keys = [quote(key.name) for key in shape.keys]
-        index = quote(helper_table("trident_key_", shape.table))
+        index = quote(helper_table(KEY_INDEX, shape.table))
         statements = [f"CREATE TABLE {shape.quoted} ({definitions(specs)})"]
         statements.append(f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({', '.join(keys) or '(1)'})")
         if keys:

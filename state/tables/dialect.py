@@ -74,6 +74,9 @@ class Dialect(Protocol):
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index is over exactly these columns, and tells texts apart by their bytes."""
 
+    def index_holder(self, connection: Connection, table: str, index: str) -> str | None:
+        """Return the table that has an index of this name where one of the given table would be, None for none."""
+
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Return the statements that make a state's table with the unique index over its keys."""
 

@@ -41,13 +41,6 @@ OWNING: Final = (
     ),
     Mutant(
         "the first level takes no table that is noted at a weaker one",
-        "state/tables/tables.py",
-        "        refuse_noted(connection, place.ownership)\n",
-        "",
-        _OWNING,
-    ),
-    Mutant(
-        "the first level looks for notes again in the transaction that registers",
         "state/tables/counting.py",
         "    refuse_noted(connection, place.ownership)\n",
         "",
@@ -137,5 +130,19 @@ OWNING: Final = (
         "        if now is None or _number(self.dialect.relation(connection, NOTES)) != beside:\n",
         "        if now is None:\n",
         _POSTGRES,
+    ),
+    Mutant(
+        "a birth of the first level waits for one of a weaker level to end",
+        "state/tables/sql_target.py",
+        "                place.database.schema_terms.lock(connection)  # what a weaker level begins in takes it, too\n",
+        "",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a table that was renamed is missed by name",
+        "state/tables/tables.py",
+        "    if holder is not None:\n",
+        "    if False:\n",
+        _OWNING,
     ),
 )

@@ -177,8 +177,7 @@ def refuses(_: Transaction) -> None:
 
 @pytest.mark.parametrize("which", ["memory", "sqlite"])
 def test_what_the_ledger_does_not_hold_is_not_emptied_beside_it(file: Path, which: str) -> None:
-    memory = MemoryDatabase()
-    target = MemoryState("sums").open_plain(LAYOUT, memory)
+    target: PlainTarget = MemoryState("sums").open_plain(LAYOUT, MemoryDatabase())
     if which == "sqlite":
         target = SqliteState("sums", table="t").open_plain(LAYOUT, SqliteDatabase(file))
     owner = filled(lambda: target, Epoch(2, "line.2"))
@@ -198,3 +197,15 @@ def test_memory_of_a_weaker_level_is_no_state_of_the_first(file: Path) -> None:
     for call in (lambda: exact.look("second", True), exact.prepare):
         with pytest.raises(MismatchError, match="weaker level"):
             call()
+
+
+@pytest.mark.parametrize("kind", ["exact state", "plain state"])
+def test_a_table_that_was_renamed_is_missed_by_name(file: Path, opened: Mapping[str, Opens], kind: str) -> None:
+    begin(opened[kind](), FIRST)
+    with sqlite3.connect(file) as connection:
+        connection.execute("ALTER TABLE t RENAME TO old")
+    with pytest.raises(MismatchError, match="is on table 'old': it was renamed"):
+        begin(opened[kind](), FIRST, 2)
+    with sqlite3.connect(file) as connection:
+        connection.execute("ALTER TABLE old RENAME TO t")
+    begin(opened[kind](), FIRST, 2)
