@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Mapping
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from integration_tests.fix_postgres import Postgres
 from tests.coordinators.fakes import ListJob, make_job
@@ -158,6 +160,27 @@ def test_a_reset_may_take_rows_of_its_own_topology_along(postgres: Postgres) -> 
     ask(postgres, "ALTER TABLE children ADD FOREIGN KEY (account) REFERENCES parents (account) ON DELETE CASCADE")
     reset(both, postgres.dsn, "family")
     assert (counted(postgres, "parents"), counted(postgres, "children")) == (0, 0)
+
+
+def test_notes_that_only_others_may_read_stop_no_topology_of_the_first_level(postgres: Postgres) -> None:
+    run(job("views", "views", Level.AT_LEAST_ONCE), postgres.dsn, "plain")
+    made = job("sums", "sums", Level.EXACTLY_ONCE)
+    role = f"billing_{secrets.token_hex(4)}"
+    ask(
+        postgres,
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'",
+        f"GRANT ALL ON SCHEMA public TO {role}",
+        f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}",
+        f"REVOKE ALL ON trident_plain, trident_plain_schema FROM {role}",
+    )
+    try:
+        dsn = make_conninfo(postgres.dsn, user=role, password="x")
+        run(made, dsn, "billing")
+        reset(made, dsn, "billing")
+        run(made, dsn, "billing")
+        assert counted(postgres, "sums") == 10
+    finally:
+        ask(postgres, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
 def anew(table: str, rows: str = "") -> tuple[str, ...]:

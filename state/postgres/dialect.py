@@ -82,6 +82,7 @@ _DEFERRED = text(f"""
            count(*) > 0 OR {_ACTS_BY_ITSELF}
     FROM pg_constraint AS o JOIN pg_namespace AS n ON n.oid = o.connamespace
     WHERE o.condeferred AND o.conrelid IN ({_PARTS})""")
+_MAY_READ = text("SELECT coalesce(has_table_privilege(CAST(to_regclass(:table) AS oid), 'SELECT'), FALSE)")
 _INDEX_HOLDER = text("""
     SELECT t.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     JOIN pg_index AS i ON i.indexrelid = c.oid JOIN pg_class AS t ON t.oid = i.indrelid
@@ -148,6 +149,10 @@ class PostgresDialect:
         if connection.execute(text("SELECT to_regclass(:table)"), parameters).scalar() is None:
             return None
         return tuple(FoundColumn(*row) for row in connection.execute(_COLUMNS, parameters))
+
+    def may_read(self, connection: Connection, table: str) -> bool:
+        """Ask for the right of this role."""
+        return bool(connection.execute(_MAY_READ, {"table": quote_table(table)}).scalar_one())
 
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a plain unique index is over exactly these columns."""

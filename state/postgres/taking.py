@@ -71,7 +71,7 @@ _MAY_WRITE = text("""
                                                 AND has_table_privilege(:role, c.oid, 'INSERT, UPDATE, DELETE'))""")
 _HERE = text("""
     SELECT name FROM unnest(ARRAY['trident_applied', 'trident_plain']) AS t (name)
-    WHERE to_regclass(name) IS NOT NULL""")
+    WHERE has_table_privilege(CAST(to_regclass(name) AS oid), 'SELECT')""")
 _LINES: Final = "SELECT DISTINCT split_part(token, '.', 1) FROM {} WHERE topology = :topology"
 _CLAIMS: Final = """
     SELECT q.table_name, q.state, q.topology,

@@ -103,6 +103,10 @@ class SqliteDialect:
             found.append(FoundColumn(column, type_, bool(is_required) and default is None and not is_numbered))
         return tuple(found) or None
 
+    def may_read(self, connection: Connection, table: str) -> bool:
+        """Look for it; a file knows no rights."""
+        return self.find_columns(connection, table) is not None
+
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index (a primary key's included) is over exactly these columns, by their bytes."""
         indexes = connection.execute(

@@ -71,6 +71,9 @@ class Dialect(Protocol):
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns of a table, None when there is no such table."""
 
+    def may_read(self, connection: Connection, table: str) -> bool:
+        """Tell whether there is such a table, and this role may read it."""
+
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index is over exactly these columns, and tells texts apart by their bytes."""
 

@@ -72,7 +72,7 @@ class Ownership:
 
     def release_if_missing(self, connection: Connection, topology: str, state: str) -> None:
         """Let notes of others go while there is no table of the name: what is made now is none of theirs."""
-        if not self._has(connection, NOTES) or self._has(connection, self.table):
+        if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):
             return
         asked = {"table": self.table}
         notes = self._found(connection, NOTES, NOTES, self.dialect.same_table, asked)
@@ -82,8 +82,11 @@ class Ownership:
             connection.execute(text(_RELEASE.format(self.dialect.same_table)), {**asked, **named})
 
     def _here(self, connection: Connection, kept: str) -> list[Claim]:
-        # a note of a table that is not there holds nothing; a position does: a restore may have left its rows out
-        if not self._has(connection, kept) or (kept == NOTES and not self._has(connection, self.table)):
+        if kept == POSITIONS and not self._has(connection, kept):
+            return []
+        # a note of a table that is not there holds nothing; a position does: a restore may have left its rows out. Of
+        # notes that only others may read nothing is known here, as of those of other schemas
+        if kept == NOTES and not (self.dialect.may_read(connection, kept) and self._has(connection, self.table)):
             return []
         return list(self._found(connection, kept, kept, self.dialect.same_table, {"table": self.table}))
 

@@ -64,7 +64,8 @@ OWNING: Final = (
     Mutant(
         "a note of a table that is not there holds nothing",
         "state/tables/owning.py",
-        "        if not self._has(connection, NOTES) or self._has(connection, self.table):\n            return\n",
+        "        if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):\n"
+        "            return\n",
         "        if True:\n            return\n",
         _OWNING,
     ),
@@ -136,6 +137,13 @@ OWNING: Final = (
         "state/tables/sql_target.py",
         "                place.database.schema_terms.lock(connection)  # what a weaker level begins in takes it, too\n",
         "",
+        _POSTGRES,
+    ),
+    Mutant(
+        "notes that only others may read stop no topology of the first level",
+        "state/tables/owning.py",
+        "if kept == NOTES and not (self.dialect.may_read(connection, kept) and ",
+        "if kept == NOTES and not (self._has(connection, kept) and ",
         _POSTGRES,
     ),
     Mutant(
