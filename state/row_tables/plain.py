@@ -76,8 +76,6 @@ class PlainRows(PlainTarget):
         with place.working(owner, epoch) as transaction:
             self._prepare(transaction, owner.topology)
             self._marks.put(transaction.connection, owner, epoch, had_rows=False)
-            if self.is_beside and holds is not None:
-                holds(transaction)  # last: who takes the topology over waits for this lock
 
     def leave(self, owner: Owner, epoch: Epoch) -> None:
         """Say in the note that others may have the table."""

@@ -494,8 +494,8 @@ _STATE = (
     Mutant(
         "a table whose position another schema keeps is another state's",
         "state/tables/counting.py",
-        "    if found.schemas:\n",
-        "    if False:\n",
+        "    for claim in place.ownership.elsewhere(connection, POSITIONS):\n",
+        "    for claim in []:\n",
         _PLACES,
     ),
     Mutant(

@@ -221,8 +221,8 @@ LEVELS: Final = (
     ),
     Mutant(
         "rows that stand at a txid are not mixed with rows that do not",
-        "state/tables/plain.py",
-        "        refuse_placed(transaction.connection, self._dialect, self.name, self._shape.table)\n",
+        "state/tables/plain_marks.py",
+        "        refuse_placed(connection, self._ownership, self.name)\n",
         "",
         (*_LEVELS, *_KEPT),
     ),
@@ -250,8 +250,8 @@ LEVELS: Final = (
     Mutant(
         "who was replaced merges no rows beside the ledger",
         "state/tables/plain.py",
-        "                holds(transaction)  # last: who takes the topology over waits for this lock\n",
-        "                pass\n",
+        "by_task=self._by_task)\n            if self._shared and holds is not None:\n",
+        "by_task=self._by_task)\n            if False:\n",
         (*_PLAIN, *_MOST),
     ),
     Mutant(
