@@ -40,6 +40,8 @@ class PlainMark:
     newest_txid: int
     """The newest txid of which the coordinator itself has written rows: older ones may be missing, or be written later.
     0 where that is none of this incarnation."""
+    is_of_another: bool = False
+    """Whether the table that is there now is another one than it was noted of, as far as the store tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,16 @@ class WritesPlainly(Protocol):
     def found(self, topology: str) -> PlainFound | None:
         """Return what is there, None where nothing can be told; raises `MismatchError` where it is another one's."""
 
-    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
-        """Do what `Target.prepare` does, and note whose it is from now on; an older epoch notes nothing. Idempotent.
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False, holds: Holds | None = None) -> None:
+        """Do what `Target.prepare` does, and note whose it is from now on. Idempotent.
 
-        `emptied` deletes all rows that it keeps in the same transaction; what has left stays where it went. Raises
-        `MismatchError`, nothing changed, where the rows are another one's.
+        `emptied` deletes all rows that it keeps in the same transaction; what has left stays where it went. Raises,
+        nothing changed, `MismatchError` where the rows are another one's, and `FencedError` where a newer epoch has
+        noted this already: its owner may have filled it since. `holds` is as in `write`.
         """
+
+    def leave(self, owner: Owner, epoch: Epoch) -> None:
+        """Let others have the place; the rows stay, and what was noted of them for who comes back."""
 
 
 class PlainTarget(ABC):
@@ -140,9 +146,13 @@ class PlainTarget(ABC):
         """Return None: nothing is noted where it lives."""
         return None
 
-    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False, holds: Holds | None = None) -> None:
         """Make it ready: nothing is noted, and no rows are kept that could be deleted."""
         self.prepare()
+
+    def leave(self, owner: Owner, epoch: Epoch) -> None:
+        """Do nothing: nothing is noted."""
+        return
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse: nothing here keeps an older epoch from writing."""

@@ -61,7 +61,8 @@ def drop_from_topology(
         opened(ledger, {}, targets, options.timeouts) as parts,
         leased(ledger, spec.name, options) as (epoch, repeater),
     ):
-        return decide_drop(TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater), name)
+        plain = without_positions(parts.stores)
+        return decide_drop(TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater), name, plain)
 
 
 def reset_topology(

@@ -214,7 +214,10 @@ def _check_possible_reset(
             taking.repeater.once("trying the reset", _clearing(taking))
         return {}
     _require_all(taking, seen, positions, wanted)
-    (taking.plain.check if wanted.resumes else taking.plain.check_kept)(seen)
+    if wanted.resumes:
+        taking.plain.check(seen, is_told=True)
+    else:
+        taking.plain.check_kept(seen)
     kept = _rows_to_keep(taking, wanted)
     if seen.pin is not None:
         _require_whole(taking, seen, positions, wanted)

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, TridentError
+from trident.base.identity import Owner
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.diverting_waiting import send_what_waits
 from trident.coordinators.holding.carrying_out import has_open
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.registered import Snapshot
+from trident.state.capabilities import plain_of
 from trident.state.positions import Position
+from trident.state.target import Target
+
+_log = logging.getLogger("trident.coordinator")
+_STAYS = (
+    "topology=%s state=%s was taken out; its table could not be given free for others (%s): whoever is to write there "
+    "is refused until that table was dropped"
+)
 
 
-def decide_drop(taking: TakeOver, name: str) -> Decision:
+def decide_drop(taking: TakeOver, name: str, plain: Mapping[str, Target]) -> Decision:
     """Take a state or sink out; returns the decision, which the ledger has recorded and carried out in one transaction.
 
     What is pinned is finished first, and what waits in the sink is sent, so that it holds every txid up to the one that
     is done and none behind it. Raises DecisionNeededError while a refusal waits for a person, MismatchError where it is
     not known or what waits can't be sent: the topology has it still then, and the same command may be given again.
+    One of `plain` is asked for nothing, and lets others have its place then.
     """
     seen, positions = taking.look()
     taking.unless_fenced(partial(_check_seen, taking, seen, positions, name))
@@ -39,7 +50,17 @@ def decide_drop(taking: TakeOver, name: str) -> Decision:
     record = partial(taking.ledger.drop, snapshot.owner, taking.epoch, decision)
     taking.repeater.call(f"taking {name!r} out", record)
     reached(CrashPoint.AFTER_DROPPING, snapshot.done)
+    if name in plain:
+        _leave(taking, plain[name], snapshot.owner)
     return decision
+
+
+def _leave(taking: TakeOver, store: Target, owner: Owner) -> None:
+    """Let others have the place of what stands nowhere; that it is away, or gone for good, does not matter."""
+    try:
+        taking.repeater.once(f"leaving {store.name!r}", partial(plain_of(store).leave, owner, taking.epoch))
+    except TridentError as error:  # it was taken out by now, whatever became of the place
+        _log.warning(_STAYS, owner.topology, store.name, error)
 
 
 def require_named(known: Iterable[str], name: str) -> None:

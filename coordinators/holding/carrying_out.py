@@ -151,10 +151,13 @@ def carry_out_reset(
     """Bring every state to the decided incarnation, then the ledger."""
     owner = Owner(topology, decision.incarnation)
 
+    def holds(transaction: Transaction) -> None:
+        ledger.require_held(topology, epoch, transaction)
+
     def follow(store: Target) -> None:
         plain = store.capabilities.plain
         if plain is not None:
-            plain.own(owner, epoch, emptied=decision.states == "clear")
+            plain.own(owner, epoch, emptied=decision.states == "clear", holds=holds)
             reached(CrashPoint.AFTER_RESETTING_STATE)
             return
         resetting = resetting_of(store)

@@ -5,16 +5,16 @@ It keeps no position, so less can be told than of one that does: whose it is, th
 
 from __future__ import annotations
 
-from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST
+from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_KEEPING_ROWS, RESET_LOST
 from trident.coordinators.holding.standing import ApartError
 from trident.coordinators.registered import Birth, Snapshot
 from trident.state.plainly import PlainFound
 
 
-def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int) -> None:
+def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int, *, is_told: bool = False) -> None:
     """Raise ApartError unless it may be the one that the ledger knows, or one that is new and empty.
 
-    `ahead` is how many txids it may have that are not done.
+    `ahead` is how many txids it may have that are not done; `is_told` is that a person takes what is there for its own.
     """
     birth = next((birth for birth in snapshot.births if birth.state == name), None)
     if found.mark is None:
@@ -25,6 +25,8 @@ def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int) ->
         return
     if found.mark.owner.incarnation != snapshot.owner.incarnation:
         raise _of_another(snapshot, name, found.mark.owner.incarnation)
+    if found.mark.is_of_another and not found.is_missing and not is_told:
+        raise _exchanged(name)
     if found.mark.newest_txid > snapshot.done + ahead:
         raise _ahead_of(snapshot, name, found.mark.newest_txid)
     if birth is not None:
@@ -63,6 +65,14 @@ def _another(snapshot: Snapshot, name: str, birth: Birth) -> ApartError:
         f"state {name!r} is another one: {_known(snapshot, birth)}, but where it lives nothing says that the table is "
         "its own. It was exchanged, or restored without that, or its address is another one. Nothing was changed.",
         f"Correct the address, put back what was there, or {RESET_ANEW}.",
+    )
+
+
+def _exchanged(name: str) -> ApartError:
+    return ApartError(
+        f"the table of state {name!r} is another one than it has written to: it was dropped and made anew, exchanged, "
+        "or restored without what is noted beside it. Nothing was changed.",
+        f"Put back the one that was there, or {RESET_CLEARING}; if that was on purpose, {RESET_KEEPING_ROWS}.",
     )
 
 

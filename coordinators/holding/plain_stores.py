@@ -46,11 +46,11 @@ class PlainStores:
             if found is not None and found.mark is not None:
                 refuse_later_epoch(name, found.mark.epoch, owner, epoch, require_newest)
 
-    def check(self, snapshot: Snapshot) -> None:
-        """Raise ApartError for one that is gone, was emptied, or is of another moment than the ledger."""
+    def check(self, snapshot: Snapshot, *, is_told: bool = False) -> None:
+        """Raise ApartError for one that is gone, was emptied, or is not of the ledger's moment; see `check_plain`."""
         for name, each in self._found(snapshot.owner.topology).items():
             if each is not None:
-                check_plain(snapshot, name, each, self._ahead)
+                check_plain(snapshot, name, each, self._ahead, is_told=is_told)
 
     def check_kept(self, snapshot: Snapshot) -> None:
         """Raise ApartError for one whose rows are to be kept and are gone."""

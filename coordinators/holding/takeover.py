@@ -102,7 +102,9 @@ class TakeOver:
         """
         self._look_at_all(sources, check)
         self.raise_fences()
-        self.finish_reset()
+        if self.snapshot.open_reset is not None:
+            self.finish_reset()
+            self.plain.check(self.snapshot)  # what was left out while it was open
         self.finish_decisions()
         standing = self.where_states_stand()
         self.require_no_refusal(standing)
@@ -360,6 +362,7 @@ class TakeOver:
     def _carry_out_reset(self, stores: Mapping[str, Target], decision: ResetDecision) -> None:
         try:
             if decision.states == "adopt":
+                self.plain.check_kept(self.snapshot)
                 positions = self.positions()
                 require_kept(self.snapshot, positions, decision, self.unplaced(self.snapshot, positions))
             carry_out_reset(self.ledger, stores, self.spec.name, self.epoch, decision)

@@ -14,6 +14,8 @@ from trident.state.values import OpaqueValue, TransactionalValue
 
 LAYOUTS = "state layouts"
 _APPLIED = "state positions"
+PLAIN_MARKS = "plain marks"
+"""Whose the states of the weaker levels are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,15 @@ class MemoryPlace:
 def is_placed(transaction: MemoryTransaction, name: str) -> bool:
     """Tell whether a state of this name stands at a txid of any topology."""
     return any(isinstance(key, tuple) and key[1] == name for key in transaction.table(_APPLIED))
+
+
+def refuse_noted(transaction: MemoryTransaction, name: str) -> None:
+    """Raise MismatchError for what a state of a weaker level has, unless it is this one's by its position."""
+    if transaction.table(PLAIN_MARKS).get(name) is not None and not is_placed(transaction, name):
+        raise MismatchError(
+            f"state {name!r} belongs to a topology of a weaker level, which writes there without a txid: what stands "
+            "at a txid can't be mixed with that. Nothing was changed: use another name"
+        )
 
 
 def rows_table(name: str) -> str:

@@ -11,11 +11,10 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
-from trident.state.memory.place import LAYOUTS, is_placed, rows_table
+from trident.state.memory.place import LAYOUTS, PLAIN_MARKS, is_placed, rows_table
 from trident.state.plainly import Holds, PlainFound, PlainMark, PlainTarget
+from trident.state.positions import check_epoch
 from trident.state.rows import conform
-
-_MARKS = "plain marks"
 
 
 class PlainMemory(PlainTarget):
@@ -39,10 +38,10 @@ class PlainMemory(PlainTarget):
         staged = keyed_rows(self._layout, conform(rows, self._layout.schema()))
         with self._database.transaction() as transaction:
             self._merge(transaction, staged)
-            noted = transaction.table(_MARKS).get(self.name)
+            noted = transaction.table(PLAIN_MARKS).get(self.name)
             if isinstance(noted, PlainMark) and noted.owner == batch.owner:
                 newest = max(noted.newest_txid, batch.txid)
-                transaction.table(_MARKS)[self.name] = replace(noted, had_rows=True, newest_txid=newest)
+                transaction.table(PLAIN_MARKS)[self.name] = replace(noted, had_rows=True, newest_txid=newest)
             if self.is_beside and holds is not None:
                 holds(transaction)
 
@@ -53,23 +52,25 @@ class PlainMemory(PlainTarget):
             found = self._mark(transaction, topology)
             return PlainFound(found, has_rows=bool(transaction.table(rows_table(self.name))))
 
-    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False, holds: Holds | None = None) -> None:
         """Make it ready, forget all rows if that is asked for, and note whose it is."""
         with self._database.transaction() as transaction:
             self._refuse_placed(transaction)
             known, rows = self._mark(transaction, owner.topology), transaction.table(rows_table(self.name))
+            check_epoch(None if known is None else known.epoch, epoch, self.name)
             transaction.table(LAYOUTS)[self.name] = self._layout
             if emptied:
                 rows.clear()
-            if known is None or known.epoch.number <= epoch.number:
-                newest = known.newest_txid if known is not None and known.owner == owner else 0
-                transaction.table(_MARKS)[self.name] = PlainMark(owner, epoch, bool(rows), newest)
+            newest = known.newest_txid if known is not None and known.owner == owner else 0
+            transaction.table(PLAIN_MARKS)[self.name] = PlainMark(owner, epoch, bool(rows), newest)
+            if self.is_beside and holds is not None:
+                holds(transaction)
 
     def close(self) -> None:
         """Do nothing: the memory is the ledger's."""
 
     def _mark(self, transaction: MemoryTransaction, topology: str) -> PlainMark | None:
-        found = transaction.table(_MARKS).get(self.name)
+        found = transaction.table(PLAIN_MARKS).get(self.name)
         assert found is None or isinstance(found, PlainMark)
         if found is not None and found.owner.topology != topology:
             raise MismatchError(f"state {self.name!r} belongs to another topology; nothing was changed")

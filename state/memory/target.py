@@ -16,7 +16,7 @@ from trident.state.folding import Row, StoredRow, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
-from trident.state.memory.place import LAYOUTS, MemoryPlace
+from trident.state.memory.place import LAYOUTS, MemoryPlace, refuse_noted
 from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Position, Standing, check_epoch, is_held, is_in, put_back, stands
 from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
@@ -187,6 +187,7 @@ class MemoryTarget:
         return True
 
     def _prepare(self, transaction: MemoryTransaction) -> None:
+        refuse_noted(transaction, self.name)
         layouts = transaction.table(LAYOUTS)
         found = layouts.setdefault(self.name, self._layout)
         if found != self._layout and self._place.rows(transaction):

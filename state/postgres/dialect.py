@@ -21,7 +21,7 @@ from trident.state.postgres.taking import changed, table_by, taken_along
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
 from trident.state.tables.dialect import FoundColumn, ReadyRows
-from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.names import KEY_INDEX, helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
@@ -82,6 +82,11 @@ _DEFERRED = text(f"""
            count(*) > 0 OR {_ACTS_BY_ITSELF}
     FROM pg_constraint AS o JOIN pg_namespace AS n ON n.oid = o.connamespace
     WHERE o.condeferred AND o.conrelid IN ({_PARTS})""")
+_MAY_READ = text("SELECT coalesce(has_table_privilege(CAST(to_regclass(:table) AS oid), 'SELECT'), FALSE)")
+_INDEX_HOLDER = text("""
+    SELECT t.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_index AS i ON i.indexrelid = c.oid JOIN pg_class AS t ON t.oid = i.indrelid
+    WHERE c.relname = :index AND n.nspname = coalesce(CAST(:schema AS text), current_schema())""")
 _RELATION = text("""
     SELECT c.oid || ':' || CASE WHEN c.relkind <> 'p' THEN CAST(c.relfilenode AS text) ELSE
         (SELECT md5(string_agg(p.oid || '/' || p.relfilenode, ',' ORDER BY p.oid))
@@ -145,14 +150,24 @@ class PostgresDialect:
             return None
         return tuple(FoundColumn(*row) for row in connection.execute(_COLUMNS, parameters))
 
+    def may_read(self, connection: Connection, table: str) -> bool:
+        """Ask for the right of this role."""
+        return bool(connection.execute(_MAY_READ, {"table": quote_table(table)}).scalar_one())
+
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a plain unique index is over exactly these columns."""
         return bool(unique_indexes(connection, table, columns))
 
+    def index_holder(self, connection: Connection, table: str, index: str) -> str | None:
+        """Ask the catalogue; an index is in the schema of its table."""
+        asked = {"schema": table.rpartition(".")[0] or None, "index": index}
+        found: str | None = connection.execute(_INDEX_HOLDER, asked).scalar()
+        return found
+
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Leave room in each page, so that an update stays on its page and touches no index."""
         keys = ", ".join(quote(key.name) for key in shape.keys) or "(true)"
-        index = quote(helper_table("trident_key_", shape.table))
+        index = quote(helper_table(KEY_INDEX, shape.table))
         return (
             f"CREATE TABLE {shape.quoted} ({definitions(specs)}) WITH (fillfactor = 45)",
             f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({keys}) NULLS NOT DISTINCT",

@@ -47,32 +47,39 @@ _FAMILY = text("""
     ORDER BY 2, 3""")
 """Tables, and those that they are partitions or children of, at whatever depth."""
 _POSITIONS = text("""
-    SELECT n.nspname, c.relowner,
+    SELECT n.nspname, c.relname, c.relowner,
            c.relkind IN ('r', 'p') AND NOT row_security_active(c.oid)
                AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
-           k.names @> ARRAY['relation'], k.names @> ARRAY['is_sink']
+           k.names @> ARRAY['relation'],
+           coalesce((ARRAY['is_sink', 'may_share'] && k.names), FALSE), k.names @> ARRAY['has_left']
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     CROSS JOIN LATERAL (
         SELECT array_agg(CAST(a.attname AS text)) AS names FROM pg_attribute AS a
         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
               AND a.atttypid IN (CAST('text' AS regtype), CAST('boolean' AS regtype))) AS k
-    WHERE c.relname = 'trident_applied' AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
+    WHERE c.relname IN ('trident_applied', 'trident_plain') AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+          AND c.relpersistence <> 't'
           AND k.names @> ARRAY['topology', 'state', 'table_name', 'token']
-    ORDER BY c.oid = to_regclass('trident_applied') DESC NULLS LAST, 1""")
-"""Where topologies keep positions, our own first; who made that, and whether this role may read all of it.
+    ORDER BY c.oid IS NOT DISTINCT FROM CAST(to_regclass(CAST(c.relname AS text)) AS oid) DESC, 1, 2""")
+"""Where topologies keep positions and, at a weaker level, notes, our own first; who made that, and whether this role
+may read all of it.
 
 A view is not read: whoever made it says what is run then, with the rights of this role.
 """
 _MAY_WRITE = text("""
     SELECT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = :number
                                                 AND has_table_privilege(:role, c.oid, 'INSERT, UPDATE, DELETE'))""")
-_LINES = text("SELECT DISTINCT split_part(token, '.', 1) FROM trident_applied WHERE topology = :topology")
+_HERE = text("""
+    SELECT name FROM unnest(ARRAY['trident_applied', 'trident_plain']) AS t (name)
+    WHERE has_table_privilege(CAST(to_regclass(name) AS oid), 'SELECT')""")
+_LINES: Final = "SELECT DISTINCT split_part(token, '.', 1) FROM {} WHERE topology = :topology"
 _CLAIMS: Final = """
     SELECT q.table_name, q.state, q.topology,
            coalesce(q.topology = %(mine)s AND split_part(q.token, '.', 1) = ANY(%(lines)s), FALSE),
            known.is_known, q.is_sink
-    FROM (SELECT table_name, state, topology, token, split_part(RELATION, ':', 1) AS number, IS_SINK AS is_sink
-          FROM POSITIONS) AS q
+    FROM (SELECT table_name, state, topology, token, split_part(RELATION, ':', 1) AS number,
+                 coalesce(IS_SINK, FALSE) AS is_sink
+          FROM POSITIONS WHERE NOT HAS_LEFT) AS q
     CROSS JOIN LATERAL (SELECT EXISTS (
         SELECT FROM pg_class AS k
         WHERE CAST(k.oid AS text) = q.number
@@ -92,16 +99,19 @@ class _Table:
 @dataclass(frozen=True, slots=True)
 class _Place:
     schema: str
+    kept: str
     owner: int
     may_read: bool
     has_relation: bool
-    """A column that older versions lack, as the next one."""
+    """A column that older versions lack, as the next ones."""
     has_is_sink: bool
+    has_left: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
     schema: str
+    kept: str
     table: str
     state: str
     topology: str
@@ -135,7 +145,11 @@ def taken_along(connection: Connection, before: Changed, table: str, topology: s
     gone = connection.execute(_GONE).all()
     if not numbers and not gone:
         return None
-    lines = tuple(connection.execute(_LINES, {"topology": topology}).scalars())
+    lines = tuple(
+        line
+        for kept in connection.execute(_HERE).scalars().all()
+        for line in connection.execute(text(_LINES.format(kept)), {"topology": topology}).scalars()
+    )
     places = tuple(_Place(*row) for row in connection.execute(_POSITIONS))
     asked = _Asked(connection, topology, lines, places)
     touched = [*connection.execute(_FAMILY, {"numbers": numbers}).all(), *gone]
@@ -162,11 +176,11 @@ class _Asked:
         for claim in claims:
             if claim.is_sink or not claim.is_mine:
                 whose = f"{'sink' if claim.is_sink else 'state'} {claim.state!r} of topology {claim.topology!r}"
-                return f"table {claim.table!r} of {whose} (trident_applied of schema {claim.schema!r} says so)"
+                return f"table {claim.table!r} of {whose} ({claim.kept} of schema {claim.schema!r} says so)"
         return None if claims else self._unknown(table)
 
     def _claims(self, place: _Place, table: _Table) -> Iterator[_Claim]:
-        positions = f"{quoted(place.schema)}.trident_applied".replace("%", "%%")  # the driver's own sign
+        positions = f"{quoted(place.schema)}.{place.kept}".replace("%", "%%")  # the driver's own sign
         asked = {
             "mine": self.topology,
             "lines": list(self.lines),
@@ -175,9 +189,11 @@ class _Asked:
         }
         statement = _CLAIMS.replace("POSITIONS", positions)
         statement = statement.replace("RELATION", "relation" if place.has_relation else "NULL::text")
-        statement = statement.replace("IS_SINK", "is_sink" if place.has_is_sink else "FALSE")
+        is_sink = "is_sink" if place.kept == "trident_applied" else "may_share"
+        statement = statement.replace("IS_SINK", is_sink if place.has_is_sink else "FALSE")
+        statement = statement.replace("HAS_LEFT", "has_left" if place.has_left else "FALSE")
         for row in self.connection.exec_driver_sql(statement, asked):
-            yield _Claim(place.schema, *row)
+            yield _Claim(place.schema, place.kept, *row)
 
     def _unknown(self, table: _Table) -> str | None:
         """Return in words that it may be another's: whoever made positions that can't be read may write to it."""
@@ -187,6 +203,6 @@ class _Asked:
                 whole = f"{table.schema}.{table.name}"
                 return (
                     f"table {whole!r}, which may be another topology's (this role may not read all rows of "
-                    f"trident_applied of schema {place.schema!r}, which say whose it is)"
+                    f"{place.kept} of schema {place.schema!r}, which say whose it is)"
                 )
         return None

@@ -13,7 +13,7 @@ from trident.state.row_tables.place import RowPlace
 from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.rows import conform
 from trident.state.tables.place import plain_placing
-from trident.state.tables.plain_marks import PlainMarks, refuse_placed
+from trident.state.tables.plain_marks import PlainMarks
 
 
 class PlainRows(PlainTarget):
@@ -31,7 +31,7 @@ class PlainRows(PlainTarget):
         )
         self._place = place
         self._by_task = by_task
-        self._marks = PlainMarks(place.dialect, place.name, place.table, shared=True)
+        self._marks = PlainMarks(place.database, place.dialect, place.name, place.table, may_share=True)
 
     @property
     def database(self) -> SqlDatabase:
@@ -70,23 +70,29 @@ class PlainRows(PlainTarget):
             is_missing = place.dialect.find_columns(connection, place.table) is None
             return PlainFound(self._marks.find(connection, topology), is_missing)
 
-    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False, holds: Holds | None = None) -> None:
         """Make the table ready and note whose it is; what was written stays."""
         place = self._place
         with place.working(owner, epoch) as transaction:
-            self._prepare(transaction)
+            self._prepare(transaction, owner.topology)
             self._marks.put(transaction.connection, owner, epoch, had_rows=False)
+
+    def leave(self, owner: Owner, epoch: Epoch) -> None:
+        """Say in the note that others may have the table."""
+        with self._place.working(owner, epoch) as transaction:
+            self._marks.leave(transaction.connection, owner, epoch)
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
         if self._place.apart:
             self._place.database.close()
 
-    def _prepare(self, transaction: SqlTransaction) -> None:
+    def _prepare(self, transaction: SqlTransaction, topology: str | None = None) -> None:
         place, connection = self._place, transaction.connection
         place.dialect.check_server(connection)
-        refuse_placed(connection, place.dialect, place.name, place.table)
-        self._marks.prepare(connection, place.database.schema_terms)
+        self._marks.prepare(connection)
+        if topology is not None:
+            self._marks.take(connection, topology)
         place.make(connection)
 
 

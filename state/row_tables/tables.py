@@ -12,8 +12,9 @@ from trident.base.errors import MismatchError
 from trident.state.row_tables.dialect import RowDialect
 from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
-from trident.state.tables.names import helper_table, quote
+from trident.state.tables.names import KEY_INDEX, helper_table, quote
 from trident.state.tables.shape import ColumnSpec
+from trident.state.tables.tables import refuse_renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class RowTable:
         shape = self.shape
         made = [f"CREATE TABLE {shape.quoted} ({self.rows.definitions(tuple(self._specs().values()))})"]
         if shape.found_by:
-            index = quote(helper_table("trident_key_", shape.table))
+            refuse_renamed(connection, self.dialect, shape.table)
+            index = quote(helper_table(KEY_INDEX, shape.table))
             made.append(f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({', '.join(map(quote, shape.found_by))})")
         run_all(connection, made)
 

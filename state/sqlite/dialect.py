@@ -17,7 +17,7 @@ from trident.base.errors import ConfigurationError
 from trident.state.layout import Merge, ValueColumn
 from trident.state.rows import array_of, python_values, refuse_nul, refused
 from trident.state.tables.dialect import FoundColumn, ReadyRows
-from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.names import KEY_INDEX, helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
@@ -103,6 +103,10 @@ class SqliteDialect:
             found.append(FoundColumn(column, type_, bool(is_required) and default is None and not is_numbered))
         return tuple(found) or None
 
+    def may_read(self, connection: Connection, table: str) -> bool:
+        """Look for it; a file knows no rights."""
+        return self.find_columns(connection, table) is not None
+
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index (a primary key's included) is over exactly these columns, by their bytes."""
         indexes = connection.execute(
@@ -115,10 +119,17 @@ class SqliteDialect:
             for name in indexes.fetchall()
         )
 
+    def index_holder(self, connection: Connection, table: str, index: str) -> str | None:
+        """Ask the file's own list."""
+        listed = f"{quote(table.rpartition('.')[0] or 'main')}.sqlite_master"
+        holder = text(f"SELECT tbl_name FROM {listed} WHERE type = 'index' AND lower(name) = lower(:index)")
+        found: str | None = connection.execute(holder, {"index": index}).scalar()
+        return found
+
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Check types and ranges, which SQLite leaves to us; null keys have an index of their own."""
         keys = [quote(key.name) for key in shape.keys]
-        index = quote(helper_table("trident_key_", shape.table))
+        index = quote(helper_table(KEY_INDEX, shape.table))
         statements = [f"CREATE TABLE {shape.quoted} ({definitions(specs)})"]
         statements.append(f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({', '.join(keys) or '(1)'})")
         if keys:

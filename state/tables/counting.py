@@ -15,8 +15,8 @@ from sqlalchemy import Connection, text
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_KEEPING_ROWS
 from trident.base.errors import MismatchError, RefusedError, RowsGoneError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.databases.base import HasSchemas
 from trident.state.tables.meta import AppliedRow
+from trident.state.tables.owning import POSITIONS, refuse_noted
 from trident.state.tables.place import SqlPlace, TablePlace
 from trident.state.tables.shape import TXID, TableShape
 from trident.state.tables.staged import StagedTable
@@ -83,19 +83,16 @@ def refuse_unowned(connection: Connection, place: TablePlace) -> None:
 def refuse_owned_elsewhere(connection: Connection, place: SqlPlace) -> None:
     """Raise MismatchError for a table that another state has, whose position is kept in another schema.
 
-    Two addresses may lead to one table, each with a path of its own to where positions are kept.
+    Two addresses may lead to one table, each with a path of its own to where positions are kept. Of a weaker level
+    what is noted here counts as well: its owner may have come since it was looked at.
     """
-    relation = place.dialect.relation(connection, place.table)
-    if relation is None or not isinstance(place.database, HasSchemas):
-        return
-    identity = relation.partition(":")[0]
-    found = place.database.elsewhere(connection, "trident_applied", "relation", f"{identity}:", begins=True)
-    if found.schemas:
+    for claim in place.ownership.elsewhere(connection, POSITIONS):
         raise MismatchError(
             f"table {place.table!r} belongs to another state already: trident_applied in schema "
-            f"{found.schemas[0]!r} of this database has a position for it. Nothing was changed: use another table, or "
+            f"{claim.schema!r} of this database has a position for it. Nothing was changed: use another table, or "
             "that schema in the state's address."
         )
+    refuse_noted(connection, place.ownership)
 
 
 def check_merged(connection: Connection, staged: StagedTable, batch: BatchId, expected: int, changed: int) -> None:

@@ -71,8 +71,14 @@ class Dialect(Protocol):
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns of a table, None when there is no such table."""
 
+    def may_read(self, connection: Connection, table: str) -> bool:
+        """Tell whether there is such a table, and this role may read it."""
+
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index is over exactly these columns, and tells texts apart by their bytes."""
+
+    def index_holder(self, connection: Connection, table: str, index: str) -> str | None:
+        """Return the table that has an index of this name where one of the given table would be, None for none."""
 
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Return the statements that make a state's table with the unique index over its keys."""

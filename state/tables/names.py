@@ -10,6 +10,8 @@ from trident.base.names import LONGEST_NAME, check_identifier
 
 STAGING = "trident_staging_"
 """How the name of a state's staging table begins."""
+KEY_INDEX = "trident_key_"
+"""How the name of the index over a table's keys begins."""
 COPY = "trident_copy_"
 """How the name of a temporary table with a batch's rows begins."""
 

@@ -18,6 +18,7 @@ from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import Applied, AppliedRow, check_fence
 from trident.state.tables.names import STAGING, copy_table, helper_table
+from trident.state.tables.owning import Ownership
 from trident.state.tables.shape import TableShape
 from trident.state.tables.staged import StagedTable
 
@@ -48,6 +49,7 @@ class SqlPlace:
         self.was_made = False
         """Whether an empty one was made in its place then, and stays."""
         self.applied = Applied(dialect, name, table, is_sink)
+        self.ownership = Ownership(database, dialect, table)
         self.staging = helper_table(STAGING, table)
         self.copy = copy_table(table, schema)
         """The table with one batch's rows that only a transaction sees."""

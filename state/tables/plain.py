@@ -17,7 +17,7 @@ from trident.state.rows import conform
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.names import copy_table
 from trident.state.tables.place import plain_placing
-from trident.state.tables.plain_marks import PlainMarks, refuse_placed
+from trident.state.tables.plain_marks import PlainMarks
 from trident.state.tables.plain_trying import PlainTrying, empty_table
 from trident.state.tables.shape import TableShape
 from trident.state.tables.staged import StagedTable
@@ -64,7 +64,7 @@ class PlainTable(PlainTarget):
         self._shared = shared
         self._lock = lock
         self._staged = StagedTable(dialect, shape, copy_table(shape.table, shape.layout.schema()))
-        self._marks = PlainMarks(dialect, name, shape.table)
+        self._marks = PlainMarks(database, dialect, name, shape.table)
         self._by_task = by_task
 
     @property
@@ -114,15 +114,23 @@ class PlainTable(PlainTarget):
                 return PlainFound(mark, is_missing=True, has_rows=False)
             return PlainFound(mark, has_rows=self._has_rows(connection))
 
-    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False, holds: Holds | None = None) -> None:
         """Make the table ready, empty it if that is asked for, and note whose it is, in one transaction."""
         with self._database.transaction() as transaction:
             transaction.work_for(owner.topology, epoch)
             connection = transaction.connection
-            self._prepare(transaction)
+            self._prepare(transaction, owner.topology)
+            # before anything is deleted: whoever comes late is refused by it
             self._marks.put(connection, owner, epoch, had_rows=not emptied and self._has_rows(connection))
             if emptied:
                 empty_table(connection, self._dialect, self._shape, owner.topology)
+            if self._shared and holds is not None:
+                holds(transaction)  # last: who takes the topology over waits for this lock
+
+    def leave(self, owner: Owner, epoch: Epoch) -> None:
+        """Say in the note that others may have the table."""
+        with self._database.transaction() as transaction:
+            self._marks.leave(transaction.connection, owner, epoch)
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
@@ -132,8 +140,9 @@ class PlainTable(PlainTarget):
     def _has_rows(self, connection: Connection) -> bool:
         return connection.execute(text(f"SELECT 1 FROM {self._shape.quoted} LIMIT 1")).first() is not None
 
-    def _prepare(self, transaction: SqlTransaction) -> None:
+    def _prepare(self, transaction: SqlTransaction, topology: str | None = None) -> None:
         self._dialect.check_server(transaction.connection)
-        refuse_placed(transaction.connection, self._dialect, self.name, self._shape.table)
-        self._marks.prepare(transaction.connection, self._database.schema_terms)
+        self._marks.prepare(transaction.connection)
+        if topology is not None:
+            self._marks.take(transaction.connection, topology)
         prepare_values(transaction.connection, self._dialect, self._shape)

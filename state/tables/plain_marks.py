@@ -9,79 +9,86 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from trident.base.errors import MismatchError
+from trident.base.errors import FencedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.databases.base import SchemaTerms
-from trident.state.databases.versions import NumberedTables, step
+from trident.state.databases.base import SqlDatabase
 from trident.state.plainly import PlainMark
 from trident.state.tables.dialect import Dialect
-from trident.state.tables.meta import Applied
+from trident.state.tables.owning import NOTES, Ownership, refuse_others, refuse_placed
+from trident.state.tables.versions import PLAIN_TABLES
 
-POSITIONS = "trident_applied"
-_MARKS = "trident_plain"
-_VERSION_1 = (
-    """
-    CREATE TABLE trident_plain (
-        topology text NOT NULL, state text NOT NULL, table_name text NOT NULL, incarnation text NOT NULL,
-        epoch bigint NOT NULL, token text NOT NULL, had_rows boolean NOT NULL, newest_txid bigint NOT NULL,
-        PRIMARY KEY (topology, state))""",
-)
-PLAIN_TABLES = NumberedTables(
-    "the table in which states of the weaker levels keep whose they are (trident_plain)",
-    "trident_plain_schema",
-    (step(_VERSION_1),),
-)
-_FIND = text(
-    "SELECT incarnation, epoch, token, had_rows, newest_txid FROM trident_plain "
-    "WHERE topology = :topology AND state = :state"
-)
+_FIND = "SELECT incarnation, epoch, token, had_rows, newest_txid, {} FROM trident_plain WHERE {}"
+_MINE = "topology = :topology AND state = :state"
 _PUT = text("""
-    INSERT INTO trident_plain (topology, state, table_name, incarnation, epoch, token, had_rows, newest_txid)
-    VALUES (:topology, :state, :table_name, :incarnation, :epoch, :token, :had_rows, 0)
+    INSERT INTO trident_plain (topology, state, table_name, incarnation, epoch, token, had_rows, newest_txid,
+                               relation, may_share)
+    VALUES (:topology, :state, :table_name, :incarnation, :epoch, :token, :had_rows, 0, :relation, :may_share)
     ON CONFLICT (topology, state) DO UPDATE
     SET table_name = excluded.table_name, incarnation = excluded.incarnation, epoch = excluded.epoch,
-        token = excluded.token, had_rows = excluded.had_rows,
+        token = excluded.token, had_rows = excluded.had_rows, relation = excluded.relation,
+        may_share = excluded.may_share, has_left = FALSE,
         newest_txid = CASE WHEN trident_plain.incarnation = excluded.incarnation THEN trident_plain.newest_txid
                            ELSE 0 END
-    WHERE trident_plain.epoch <= excluded.epoch""")
+    WHERE trident_plain.epoch < excluded.epoch
+          OR (trident_plain.epoch = excluded.epoch AND trident_plain.token = excluded.token)""")
 _NOTE_ROWS = text("""
     UPDATE trident_plain
     SET had_rows = TRUE, newest_txid = CASE WHEN newest_txid < :txid THEN :txid ELSE newest_txid END
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation
           AND (NOT had_rows OR newest_txid < :txid)""")
+_LEAVE = text("""
+    UPDATE trident_plain SET has_left = TRUE, relation = NULL
+    WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND epoch <= :epoch""")
 
 
 @dataclass(frozen=True, slots=True)
 class PlainMarks:
     """The note of one plain table; every method runs inside the caller's transaction."""
 
+    database: SqlDatabase
     dialect: Dialect
     name: str
     table: str
-    shared: bool = False
+    may_share: bool = False
     """Whether others may write there too, as to a table that rows are appended to."""
-
-    def prepare(self, connection: Connection, terms: SchemaTerms) -> None:
-        """Make the table of the notes."""
-        PLAIN_TABLES.migrate(connection, terms)
 
     def find(self, connection: Connection, topology: str) -> PlainMark | None:
         """Return the note; raises MismatchError for a table that is another one's."""
-        if self.dialect.find_columns(connection, _MARKS) is None:
+        refuse_others(connection, self._ownership, topology, self.name, may_share=self.may_share)
+        columns = {column.name for column in self.dialect.find_columns(connection, NOTES) or ()}
+        if not columns:
             return None
-        self._refuse_others(connection, topology)
-        row = connection.execute(_FIND, {"topology": topology, "state": self.name}).one_or_none()
+        find = text(_FIND.format("relation" if "relation" in columns else "NULL", _MINE))
+        row = connection.execute(find, {"topology": topology, "state": self.name}).one_or_none()
         if row is None:
             return None
-        incarnation, epoch, token, had_rows, newest = row
-        return PlainMark(Owner(topology, incarnation), Epoch(epoch, token), bool(had_rows), newest)
+        incarnation, epoch, token, had_rows, newest, relation = row
+        is_of_another = relation is not None and self._is_another(connection, relation)
+        return PlainMark(Owner(topology, incarnation), Epoch(epoch, token), bool(had_rows), newest, is_of_another)
+
+    def prepare(self, connection: Connection) -> None:
+        """Make the table of the notes; raises MismatchError for a table that stands at a txid."""
+        refuse_placed(connection, self._ownership, self.name)
+        PLAIN_TABLES.migrate(connection, self.database.schema_terms)
+
+    def take(self, connection: Connection, topology: str) -> None:
+        """Raise MismatchError for a table that is another one's, before it is made or changed; after `prepare`."""
+        refuse_others(connection, self._ownership, topology, self.name, may_share=self.may_share)
+        self._ownership.release_if_missing(connection, topology, self.name)
 
     def put(self, connection: Connection, owner: Owner, epoch: Epoch, *, had_rows: bool) -> None:
-        """Note whose it is; raises MismatchError for a table that is another one's."""
-        self._refuse_others(connection, owner.topology)
+        """Note whose it is; raises FencedError, nothing noted, where a newer epoch has done that."""
         named = {"topology": owner.topology, "state": self.name, "table_name": self.table, "had_rows": had_rows}
         known = {"incarnation": owner.incarnation, "epoch": epoch.number, "token": epoch.token}
-        connection.execute(_PUT, {**named, **known})
+        found = {"relation": self._relation(connection), "may_share": self.may_share}
+        if connection.execute(_PUT, {**named, **known, **found}).rowcount == 1:
+            return
+        stored = connection.execute(text(f"SELECT epoch FROM trident_plain WHERE {_MINE}"), named).scalar_one()
+        raise FencedError(
+            f"epoch {stored} has {self.name!r} of topology {owner.topology!r}, this is epoch {epoch.number}; nothing "
+            f"was changed in table {self.table!r}",
+            stored,
+        )
 
     def note_rows(self, connection: Connection, batch: BatchId, *, by_task: bool) -> None:
         """Note that there are rows, and of which txid unless many tasks write it: they would wait for one another.
@@ -92,24 +99,30 @@ class PlainMarks:
         named = {"topology": owner.topology, "state": self.name, "incarnation": owner.incarnation, "txid": txid}
         connection.execute(_NOTE_ROWS, named)
 
-    def _refuse_others(self, connection: Connection, topology: str) -> None:
-        if self.shared:
-            return
-        statement = text(f"SELECT topology, state FROM trident_plain WHERE {self.dialect.same_table}")
-        for other, state in connection.execute(statement, {"table": self.table}):
-            if (other, state) != (topology, self.name):
-                raise MismatchError(
-                    f"table {self.table!r} belongs to state {state!r} of topology {other!r}, not to state "
-                    f"{self.name!r} of topology {topology!r}; nothing was changed: use another table"
-                )
+    def leave(self, connection: Connection, owner: Owner, epoch: Epoch) -> None:
+        """Let others have the table, whatever is in it; what was noted of it stays, for who comes back."""
+        columns = {column.name for column in self.dialect.find_columns(connection, NOTES) or ()}
+        if "has_left" in columns:
+            named = {"topology": owner.topology, "state": self.name, "incarnation": owner.incarnation}
+            connection.execute(_LEAVE, {**named, "epoch": epoch.number})
+
+    @property
+    def _ownership(self) -> Ownership:
+        return Ownership(self.database, self.dialect, self.table)
+
+    def _relation(self, connection: Connection) -> str | None:
+        """Return which table it is, and beside which notes: where both were restored, both are others."""
+        found = self.dialect.relation(connection, self.table)
+        return None if found is None else f"{found}@{_number(self.dialect.relation(connection, NOTES))}"
+
+    def _is_another(self, connection: Connection, noted: str) -> bool:
+        now = self.dialect.relation(connection, self.table)
+        stored, _, beside = noted.partition("@")
+        if now is None or _number(self.dialect.relation(connection, NOTES)) != beside:
+            return False
+        return _number(now) != _number(stored)
 
 
-def refuse_placed(connection: Connection, dialect: Dialect, name: str, table: str) -> None:
-    """Raise MismatchError for a table whose rows stand at a txid of some topology."""
-    if dialect.find_columns(connection, POSITIONS) is None:
-        return
-    for topology, other in Applied(dialect, name, table).holders(connection):
-        raise MismatchError(
-            f"table {table!r} is {other!r} of topology {topology!r}, which knows up to which txid its rows are: what "
-            f"is written by {name!r} without one can't be mixed with it. Nothing was changed: use another table"
-        )
+def _number(relation: str | None) -> str | None:
+    """Return the table's number, without that of its file, which maintenance changes."""
+    return None if relation is None else relation.partition(":")[0]

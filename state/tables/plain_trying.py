@@ -17,7 +17,6 @@ from trident.state.databases.base import KnowsItsHome, SqlDatabase, SqlTransacti
 from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.place import connection_of
-from trident.state.tables.plain_marks import POSITIONS
 from trident.state.tables.shape import TableShape
 
 
@@ -71,14 +70,13 @@ class PlainTrying:
 def empty_table(connection: Connection, dialect: Dialect, shape: TableShape, topology: str) -> None:
     """Delete all rows; raises RefusedError unless they are gone.
 
-    And MismatchError where rows that stand at a txid of another topology have changed with them.
+    And MismatchError where rows of another topology have changed with them.
     """
-    with_others = dialect.find_columns(connection, POSITIONS) is not None
-    before = dialect.changed(connection) if with_others else {}
+    before = dialect.changed(connection)
     connection.execute(text(f"DELETE FROM {shape.quoted}"))
     dialect.run_deferred(connection)
     _require_empty(connection, shape)
-    taken = dialect.taken_along(connection, before, shape.table, topology) if with_others else None
+    taken = dialect.taken_along(connection, before, shape.table, topology)
     if taken is not None:
         raise MismatchError(
             f"a foreign key, trigger or rule would change or delete rows of {taken} with its rows: drop it first"

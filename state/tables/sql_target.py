@@ -144,6 +144,7 @@ class SqlTarget(ABC):
             connection = transaction.connection
             row = place.owned(connection, owner, epoch)
             if row is None:
+                place.database.schema_terms.lock(connection)  # what a weaker level begins in takes it, too
                 self._refuse_unowned(connection)
                 place.applied.insert(connection, owner, epoch, birth_txid)
                 self._note(connection, owner.topology)

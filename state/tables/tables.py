@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from trident.base.errors import MismatchError
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
-from trident.state.tables.names import STAGING, helper_table, quote_table
+from trident.state.tables.names import KEY_INDEX, STAGING, helper_table, quote_table
 from trident.state.tables.place import SqlPlace, TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import CONTROL_SPECS
@@ -27,6 +27,8 @@ def prepare_place(connection: Connection, place: SqlPlace) -> None:
     place.dialect.check_server(connection)
     META_TABLES.migrate(connection, place.database.schema_terms)
     _refuse_shared(connection, place)
+    if not place.applied.holders(connection):  # else it was there first
+        place.ownership.release_if_missing(connection, "", "")
 
 
 def _refuse_shared(connection: Connection, place: SqlPlace) -> None:
@@ -50,6 +52,7 @@ def prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) 
     specs = shape.columns(dialect.column_type)
     found = dialect.find_columns(connection, shape.table)
     if found is None:
+        refuse_renamed(connection, dialect, shape.table)
         run_all(connection, dialect.create_table(shape, specs))
         return True
     problem = dialect.unfit(connection, shape.table) or difference(specs, found)
@@ -69,6 +72,17 @@ def prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) 
             "nothing was changed"
         )
     return False
+
+
+def refuse_renamed(connection: Connection, dialect: Dialect, table: str) -> None:
+    """Raise MismatchError where a table is missing and its index is there, on another one: that is what it is now."""
+    index = helper_table(KEY_INDEX, table)
+    holder = dialect.index_holder(connection, table, index)
+    if holder is not None:
+        raise MismatchError(
+            f"table {table!r} is missing, and its index {index!r} is on table {holder!r}: it was renamed. Nothing was "
+            f"changed: give it its name back; if {holder!r} is to stay another table, rename that index too"
+        )
 
 
 def prepare_staging(connection: Connection, place: SqlPlace) -> None:

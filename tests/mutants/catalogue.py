@@ -14,6 +14,7 @@ from tests.mutants.language import LANGUAGE
 from tests.mutants.levels import LEVELS
 from tests.mutants.lifecycle import LIFECYCLE
 from tests.mutants.mutant import Layer, Mutant
+from tests.mutants.owning import OWNING
 from tests.mutants.preparing import PREPARING
 from tests.mutants.queues import QUEUES
 from tests.mutants.received import RECEIVED
@@ -493,8 +494,8 @@ _STATE = (
     Mutant(
         "a table whose position another schema keeps is another state's",
         "state/tables/counting.py",
-        "    if found.schemas:\n",
-        "    if False:\n",
+        "    for claim in place.ownership.elsewhere(connection, POSITIONS):\n",
+        "    for claim in []:\n",
         _PLACES,
     ),
     Mutant(
@@ -2903,6 +2904,7 @@ MUTANTS = (
     *EXPIRING,
     *STARTING,
     *LEVELS,
+    *OWNING,
     *LIFECYCLE,
     *REPORTING,
     *TURNING,

@@ -10,6 +10,7 @@ _LEVELS: Final = ("tests/coordinators/test_levels.py",)
 _LIVES: Final = ("tests/coordinators/test_level_lives.py",)
 _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
+_OWNING: Final = ("tests/state/test_owning.py",)
 _STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
 _MOST: Final = ("tests/coordinators/test_at_most_once.py",)
@@ -49,16 +50,16 @@ LEVELS: Final = (
     ),
     Mutant(
         "rows of another topology without a position are not emptied",
-        "state/tables/plain_marks.py",
-        "            if (other, state) != (topology, self.name):\n",
-        "            if False:\n",
-        _KEPT,
+        "state/tables/owning.py",
+        "        if not (may_share and claim.may_share):\n",
+        "        if False:\n",
+        (*_KEPT, *_OWNING),
     ),
     Mutant(
         "a reset empties tables once it is recorded, and again when it is finished",
         "coordinators/holding/carrying_out.py",
-        'plain.own(owner, epoch, emptied=decision.states == "clear")\n',
-        "plain.own(owner, epoch)\n",
+        'plain.own(owner, epoch, emptied=decision.states == "clear", holds=holds)\n',
+        "plain.own(owner, epoch, holds=holds)\n",
         (*_KEPT, *_LEVELS),
     ),
     Mutant(
@@ -99,9 +100,10 @@ LEVELS: Final = (
     Mutant(
         "an older epoch notes nothing",
         "state/tables/plain_marks.py",
-        "\n    WHERE trident_plain.epoch <= excluded.epoch",
+        "\n    WHERE trident_plain.epoch < excluded.epoch\n"
+        "          OR (trident_plain.epoch = excluded.epoch AND trident_plain.token = excluded.token)",
         "",
-        _PLAIN,
+        (*_OWNING, *_PLAIN),
     ),
     Mutant(
         "a table that is gone, or another one, is seen",
@@ -219,8 +221,8 @@ LEVELS: Final = (
     ),
     Mutant(
         "rows that stand at a txid are not mixed with rows that do not",
-        "state/tables/plain.py",
-        "        refuse_placed(transaction.connection, self._dialect, self.name, self._shape.table)\n",
+        "state/tables/plain_marks.py",
+        "        refuse_placed(connection, self._ownership, self.name)\n",
         "",
         (*_LEVELS, *_KEPT),
     ),
@@ -248,8 +250,8 @@ LEVELS: Final = (
     Mutant(
         "who was replaced merges no rows beside the ledger",
         "state/tables/plain.py",
-        "                holds(transaction)  # last: who takes the topology over waits for this lock\n",
-        "                pass\n",
+        "by_task=self._by_task)\n            if self._shared and holds is not None:\n",
+        "by_task=self._by_task)\n            if False:\n",
         (*_PLAIN, *_MOST),
     ),
     Mutant(

@@ -233,7 +233,8 @@ def test_whose_it_is_is_noted_and_what_it_has_had(opened: Opened) -> None:
     target.own(second, newer)
     target.write(batch(8), rows(("ann", 1, 5, 5)))
     assert target.found("payments") == PlainFound(PlainMark(second, newer, True, 0), has_rows=True), "of another life"
-    target.own(first, epoch)
+    with pytest.raises(FencedError):
+        target.own(first, epoch)
     assert target.found("payments") == PlainFound(PlainMark(second, newer, True, 0), has_rows=True), "an older epoch"
     target.own(second, newer, emptied=True)
     assert target.found("payments") == PlainFound(PlainMark(second, newer, False, 0), has_rows=False)

@@ -1,0 +1,253 @@
+"""Whose a table in PostgreSQL is: asked through every search path, by its number, and of what is deleted along."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from integration_tests.fix_postgres import Postgres
+from tests.coordinators.fakes import ListJob, make_job
+from tests.coordinators.test_run import OPTIONS, payments
+from tests.state.ownership import FIRST, PAIRS, SECOND, Opens, begin, look, opens, take
+from tests.state.test_plain import LAYOUT
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch
+from trident.base.levels import Level
+from trident.coordinators.decisions.commands import reset_topology
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.holding.standing import ApartError
+from trident.coordinators.ledger import PostgresLedger
+from trident.state import PostgresState, PostgresTable, StateKind
+from trident.state.capabilities import Transaction
+from trident.state.postgres.database import PostgresDatabase
+
+TABLE = "analytics.sums"
+
+
+def ask(postgres: Postgres, *statements: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(postgres.dsn) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def through(postgres: Postgres, schema: str) -> str:
+    return f"{postgres.dsn}?options=-csearch_path%3D{schema}"
+
+
+@pytest.fixture
+def schemas(postgres: Postgres) -> Postgres:
+    ask(postgres, *(f"CREATE SCHEMA {name}" for name in ("analytics", "one", "two")))
+    maker = PostgresState("maker", table=TABLE, dsn=postgres.dsn).open_plain(LAYOUT, PostgresDatabase(postgres.dsn))
+    maker.prepare()
+    maker.close()
+    return postgres
+
+
+def opened(postgres: Postgres, schema: str) -> Mapping[str, Opens]:
+    dsn = through(postgres, schema)
+    state = PostgresState("sums", table=TABLE, dsn=dsn, kind=StateKind.NON_TRANSACTIONAL)
+    return opens(state, PostgresTable("out", table=TABLE, dsn=dsn), TABLE)
+
+
+def test_who_begins_second_is_refused_whatever_leads_to_the_table(schemas: Postgres) -> None:
+    mine, others = opened(schemas, "one"), opened(schemas, "two")
+    for first, second in PAIRS:
+        is_late = first[-1] == second[-1]  # those have looked before the first began
+        late = others[second]()
+        if is_late:
+            look(late, SECOND)
+        begin(mine[first](), FIRST)
+        if (first, second) == ("plain sink", "plain sink"):
+            take(late, SECOND, 1)
+        else:
+            with pytest.raises(MismatchError, match=r"topology 'first'|belongs to another state already"):
+                (take if is_late else begin)(late, SECOND, 1)
+        late.close()
+        begin(mine[first](), FIRST, 2)
+        ask(
+            schemas,
+            *(f"DROP SCHEMA {each} CASCADE" for each in ("one", "two")),
+            "CREATE SCHEMA one",
+            "CREATE SCHEMA two",
+        )
+
+
+def test_of_two_that_begin_at_one_moment_the_second_waits_and_is_refused(schemas: Postgres) -> None:
+    late, late_done = opened(schemas, "one")["exact state"](), threading.Event()
+    look(late, SECOND)
+    late.raise_fence(SECOND, Epoch(1, "line.1"))
+    refused: list[BaseException] = []
+
+    def register() -> None:
+        try:
+            late.register(SECOND, Epoch(1, "line.1"), 0)
+        except MismatchError as error:
+            refused.append(error)
+        late_done.set()
+
+    def meanwhile(_: Transaction) -> None:
+        thread.start()
+        assert not late_done.wait(1), "it has not waited for what is not committed yet"
+
+    thread = threading.Thread(target=register)
+    dsn = through(schemas, "one")
+    plain = PostgresState("sums", table=TABLE).open_plain(LAYOUT, PostgresDatabase(dsn))
+    plain.own(FIRST, Epoch(1, "line.1"), holds=meanwhile)
+    thread.join()
+    late.close()
+    assert "topology 'first'" in str(refused[0])
+
+
+def job(name: str, table: str, level: Level, each: int = 10) -> ListJob:
+    return make_job(payments(1, each), PostgresState(name, table=table), level=level)
+
+
+def run(made: ListJob, dsn: str, topology: str) -> None:
+    TopologyRun(made.plan(topology), PostgresLedger(dsn), OPTIONS).run()
+
+
+def reset(made: ListJob, dsn: str, topology: str, *, keep_rows: bool = False) -> None:
+    plan, start = made.plan(topology), None if keep_rows else "earliest"
+    reset_topology(plan.spec, plan.targets, PostgresLedger(dsn), keep_rows=keep_rows, start=start, options=OPTIONS)
+
+
+def counted(postgres: Postgres, table: str) -> int:
+    return int(str(ask(postgres, f"SELECT coalesce(sum(n), 0) FROM {table}")[0][0]))
+
+
+@pytest.mark.parametrize("level", [Level.EXACTLY_ONCE, Level.AT_LEAST_ONCE])
+def test_neither_a_start_nor_a_reset_takes_a_table_that_another_has_through_another_path(
+    postgres: Postgres, level: Level
+) -> None:
+    ask(postgres, *(f"CREATE SCHEMA {name}" for name in ("analytics", "one", "two")))
+    run(job("sums", TABLE, level), through(postgres, "one"), "first")
+    for call in (run, reset):
+        with pytest.raises(MismatchError, match="'sums' of topology 'first'") as refused:
+            call(job("sums", TABLE, Level.AT_MOST_ONCE), through(postgres, "two"), "second")
+        assert "trident reset" not in str(refused.value), "it would empty what is another's"
+    assert counted(postgres, TABLE) == 10
+    run(job("sums", TABLE, level), through(postgres, "one"), "first")
+
+
+@pytest.mark.parametrize("schema", ["one", "two"])
+@pytest.mark.parametrize("level", [Level.EXACTLY_ONCE, Level.AT_LEAST_ONCE])
+def test_a_reset_takes_no_rows_of_a_weaker_level_along(postgres: Postgres, level: Level, schema: str) -> None:
+    ask(postgres, "CREATE SCHEMA one", "CREATE SCHEMA two")
+    parent, child = job("parents", "parents", level), job("children", "children", Level.AT_LEAST_ONCE)
+    run(parent, through(postgres, "one"), "parent")
+    run(child, through(postgres, schema), "child")
+    ask(
+        postgres,
+        f"ALTER TABLE {schema}.children ADD FOREIGN KEY (account) REFERENCES one.parents (account) ON DELETE CASCADE",
+    )
+    with pytest.raises(MismatchError, match=rf"'children' of topology 'child' \(trident_plain of schema '{schema}'"):
+        reset(parent, through(postgres, "one"), "parent")
+    assert (counted(postgres, "one.parents"), counted(postgres, f"{schema}.children")) == (10, 10)
+    ask(postgres, f"UPDATE {schema}.trident_plain SET has_left = TRUE WHERE topology = 'child'")
+    reset(parent, through(postgres, "one"), "parent")
+    assert counted(postgres, f"{schema}.children") == 0, "what was left is nobody's"
+
+
+def test_a_reset_may_take_rows_of_its_own_topology_along(postgres: Postgres) -> None:
+    both = make_job(payments(1, 10), PostgresState("parents"), PostgresState("children"), level=Level.AT_LEAST_ONCE)
+    run(both, postgres.dsn, "family")
+    ask(postgres, "ALTER TABLE children ADD FOREIGN KEY (account) REFERENCES parents (account) ON DELETE CASCADE")
+    reset(both, postgres.dsn, "family")
+    assert (counted(postgres, "parents"), counted(postgres, "children")) == (0, 0)
+
+
+def test_notes_that_only_others_may_read_stop_no_topology_of_the_first_level(postgres: Postgres) -> None:
+    run(job("views", "views", Level.AT_LEAST_ONCE), postgres.dsn, "plain")
+    made = job("sums", "sums", Level.EXACTLY_ONCE)
+    role = f"billing_{secrets.token_hex(4)}"
+    ask(
+        postgres,
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'",
+        f"GRANT ALL ON SCHEMA public TO {role}",
+        f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}",
+        f"REVOKE ALL ON trident_plain, trident_plain_schema FROM {role}",
+    )
+    try:
+        dsn = make_conninfo(postgres.dsn, user=role, password="x")
+        run(made, dsn, "billing")
+        reset(made, dsn, "billing")
+        run(made, dsn, "billing")
+        assert counted(postgres, "sums") == 10
+    finally:
+        ask(postgres, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+def anew(table: str, rows: str = "") -> tuple[str, ...]:
+    return (
+        f"CREATE TABLE made (LIKE {table} INCLUDING ALL)",
+        f"INSERT INTO made SELECT * FROM {table} {rows}",
+        f"DROP TABLE {table}",
+        f"ALTER TABLE made RENAME TO {table}",
+    )
+
+
+AS_VERSION_1 = (
+    "ALTER TABLE trident_plain DROP COLUMN relation, DROP COLUMN may_share, DROP COLUMN has_left",
+    "DELETE FROM trident_plain_schema WHERE version = 2",
+)
+
+
+@pytest.mark.parametrize("is_of_version_1", [False, True])
+def test_a_table_that_was_exchanged_in_its_database_is_seen(postgres: Postgres, is_of_version_1: bool) -> None:
+    made = job("sums", "sums", Level.AT_LEAST_ONCE)
+    run(made, postgres.dsn, "payments")
+    if is_of_version_1:
+        ask(postgres, *AS_VERSION_1)
+        run(made, postgres.dsn, "payments")
+    ask(postgres, *anew("sums", "LIMIT 1"))
+    made.topic.partitions[0] += [("late", 1)] * 5
+    with pytest.raises(ApartError, match="another one than it has written to"):
+        run(made, postgres.dsn, "payments")
+    reset(made, postgres.dsn, "payments", keep_rows=True)  # as the text offers: it was on purpose
+    run(made, postgres.dsn, "payments")
+    assert ask(postgres, "SELECT n FROM sums WHERE account = 'late'") == [(5,)]
+
+
+def test_a_sinks_table_that_was_exchanged_is_seen(postgres: Postgres) -> None:
+    opening = opens(
+        PostgresState("sums", dsn=postgres.dsn, kind=StateKind.NON_TRANSACTIONAL),
+        PostgresTable("out", table="t", dsn=postgres.dsn),
+        "t",
+    )
+    begin(opening["plain sink"](), FIRST)
+    for statements, is_another in ((("VACUUM FULL t",), False), (anew("t"), True)):
+        with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        sink = opening["plain sink"]()
+        found = sink.capabilities.plain.found("first") if sink.capabilities.plain else None
+        sink.close()
+        assert found is not None
+        assert found.mark is not None
+        assert found.mark.is_of_another is is_another
+
+
+def test_a_dump_that_is_restored_with_its_notes_goes_on(postgres: Postgres) -> None:
+    made = job("sums", "sums", Level.AT_LEAST_ONCE)
+    run(made, postgres.dsn, "payments")
+    ask(postgres, *anew("sums"), *anew("trident_plain"))
+    made.topic.partitions[0] += [("late", 1)] * 5
+    run(made, postgres.dsn, "payments")
+    assert counted(postgres, "sums") == 15
+
+
+@pytest.mark.parametrize("level", [Level.EXACTLY_ONCE, Level.AT_LEAST_ONCE])
+def test_a_table_that_was_renamed_is_missed_by_name(postgres: Postgres, level: Level) -> None:
+    made = job("sums", "sums", level)
+    run(made, postgres.dsn, "payments")
+    ask(postgres, "ALTER TABLE sums RENAME TO old")
+    with pytest.raises(MismatchError, match="is on table 'old': it was renamed"):
+        run(made, postgres.dsn, "payments")
+    ask(postgres, "ALTER TABLE old RENAME TO sums")
+    run(made, postgres.dsn, "payments")

@@ -1,0 +1,151 @@
+"""Whose a table is: who has a position for it, or a note at a weaker level, in this schema or in another one.
+
+The one place that is asked before a target takes a table, or empties it: whoever comes second is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+from trident.base.errors import MismatchError
+from trident.state.databases.base import HasSchemas, SqlDatabase
+from trident.state.tables.dialect import Dialect
+from trident.state.tables.names import quote
+from trident.state.tables.versions import PLAIN_TABLES
+
+POSITIONS: Final = "trident_applied"
+NOTES: Final = "trident_plain"
+_RELEASE: Final = """
+    UPDATE trident_plain SET has_left = TRUE, relation = NULL
+    WHERE NOT (topology = :topology AND state = :state) AND NOT has_left AND ({})"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That a table is a state's or sink's of some topology."""
+
+    topology: str
+    state: str
+    is_placed: bool
+    """Whether its rows stand at a txid."""
+    may_share: bool = False
+    """Whether others that only append may write there, too."""
+    schema: str | None = None
+    """Where that is kept, None where names without a schema lead to."""
+
+    def __str__(self) -> str:
+        kept = POSITIONS if self.is_placed else NOTES
+        where = "" if self.schema is None else f" ({kept} in schema {self.schema!r} of this database says so)"
+        return f"{self.state!r} of topology {self.topology!r}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Asks for one table; every method runs inside the caller's transaction."""
+
+    database: SqlDatabase
+    dialect: Dialect
+    table: str
+
+    def claims(self, connection: Connection) -> list[Claim]:
+        """Return all that there are, those of positions first."""
+        return [*self._here(connection, POSITIONS), *self.elsewhere(connection, POSITIONS), *self.notes(connection)]
+
+    def notes(self, connection: Connection) -> list[Claim]:
+        """Return those of the weaker levels."""
+        return [*self._here(connection, NOTES), *self.elsewhere(connection, NOTES)]
+
+    def elsewhere(self, connection: Connection, kept: str) -> Iterator[Claim]:
+        """Find those of other schemas by the table's number: each address has a path of its own to where they are."""
+        relation = self.dialect.relation(connection, self.table)
+        if relation is None or not isinstance(self.database, HasSchemas):
+            return
+        number = f"{relation.partition(':')[0]}:"
+        for schema in self.database.elsewhere(connection, kept, "relation", number, begins=True).schemas:
+            place = f"{quote(schema)}.{kept}".replace(":", "\\:")
+            where = "relation LIKE :number"
+            yield from self._found(connection, kept, place, where, {"number": f"{number}%"}, schema)
+
+    def release_if_missing(self, connection: Connection, topology: str, state: str) -> None:
+        """Let notes of others go while there is no table of the name: what is made now is none of theirs."""
+        if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):
+            return
+        asked = {"table": self.table}
+        notes = self._found(connection, NOTES, NOTES, self.dialect.same_table, asked)
+        if any((claim.topology, claim.state) != (topology, state) for claim in notes):
+            PLAIN_TABLES.migrate(connection, self.database.schema_terms)
+            named = {"topology": topology, "state": state}
+            connection.execute(text(_RELEASE.format(self.dialect.same_table)), {**asked, **named})
+
+    def _here(self, connection: Connection, kept: str) -> list[Claim]:
+        if kept == POSITIONS and not self._has(connection, kept):
+            return []
+        # a note of a table that is not there holds nothing; a position does: a restore may have left its rows out. Of
+        # notes that only others may read nothing is known here, as of those of other schemas
+        if kept == NOTES and not (self.dialect.may_read(connection, kept) and self._has(connection, self.table)):
+            return []
+        return list(self._found(connection, kept, kept, self.dialect.same_table, {"table": self.table}))
+
+    def _found(
+        self,
+        connection: Connection,
+        kept: str,
+        place: str,
+        where: str,
+        asked: dict[str, str],
+        schema: str | None = None,
+    ) -> Iterator[Claim]:
+        is_placed = kept == POSITIONS
+        known = () if is_placed or schema is not None else self.dialect.find_columns(connection, NOTES) or ()
+        # those of elsewhere are found by a column that came with the two others
+        is_told = not is_placed and (schema is not None or any(column.name == "has_left" for column in known))
+        may_share, live = ("may_share", " AND NOT has_left") if is_told else ("NULL", "")
+        statement = text(f"SELECT topology, state, {may_share} FROM {place} WHERE ({where}){live} ORDER BY 1, 2")
+        for topology, state, shares in connection.execute(statement, asked).all():
+            # of a note that an older version made nothing says whether it is a sink's
+            yield Claim(topology, state, is_placed, not is_placed and (shares is None or bool(shares)), schema)
+
+    def _has(self, connection: Connection, table: str) -> bool:
+        return self.dialect.find_columns(connection, table) is not None
+
+
+def refuse_noted(connection: Connection, ownership: Ownership) -> None:
+    """Raise MismatchError for a table in which a state or sink of a weaker level writes rows without a txid."""
+    for claim in ownership.notes(connection):
+        raise MismatchError(
+            f"table {ownership.table!r} belongs to {claim}, which writes there without a txid (its level is a weaker "
+            f"one): what stands at a txid can't be mixed with that. Nothing was changed: use another table{_RELEASED}"
+        )
+
+
+def refuse_placed(connection: Connection, ownership: Ownership, name: str) -> None:
+    """Raise MismatchError for a table whose rows stand at a txid of some topology."""
+    for claim in ownership.claims(connection):
+        if claim.is_placed:
+            raise MismatchError(
+                f"table {ownership.table!r} is {claim}, which knows up to which txid its rows are: what is written by "
+                f"{name!r} without one can't be mixed with it. Nothing was changed: use another table"
+            )
+
+
+def refuse_others(connection: Connection, ownership: Ownership, topology: str, name: str, *, may_share: bool) -> None:
+    """Raise MismatchError for a table that is noted for another one, unless both only append to it."""
+    notes = ownership.notes(connection)
+    is_mine = any((claim.topology, claim.state, claim.schema) == (topology, name, None) for claim in notes)
+    for claim in notes:
+        if (claim.topology, claim.state) == (topology, name) and (claim.schema is None or is_mine):
+            continue
+        if not (may_share and claim.may_share):
+            raise MismatchError(
+                f"table {ownership.table!r} belongs to state or sink {claim}, not to {name!r} of topology "
+                f"{topology!r}; nothing was changed: use another table{_RELEASED}"
+            )
+
+
+_RELEASED: Final = (
+    ". If that one does not write there any more, take it out of its topology (trident drop), or drop the table"
+)

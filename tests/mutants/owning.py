@@ -1,0 +1,156 @@
+"""Guards of whose a table is, across levels and schemas, and of what a reset of a weaker level may empty and keep."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_RESETS: Final = ("tests/coordinators/test_levels_resets.py",)
+_OWNING: Final = ("tests/state/test_owning.py",)
+_POSTGRES: Final = ("integration_tests/levels/test_owning_postgres.py",)
+
+OWNING: Final = (
+    Mutant(
+        "a reset that was replaced empties nothing",
+        "state/tables/plain_marks.py",
+        "        if connection.execute(_PUT, {**named, **known, **found}).rowcount == 1:\n            return\n",
+        "        connection.execute(_PUT, {**named, **known, **found})\n        return\n",
+        (*_OWNING, *_RESETS),
+    ),
+    Mutant(
+        "a reset that was replaced forgets nothing in memory",
+        "state/memory/plain.py",
+        "            check_epoch(None if known is None else known.epoch, epoch, self.name)\n",
+        "",
+        (*_OWNING, *_RESETS),
+    ),
+    Mutant(
+        "what is forgotten beside the ledger is held by it",
+        "state/memory/plain.py",
+        "bool(rows), newest)\n            if self.is_beside and holds is not None:\n",
+        "bool(rows), newest)\n            if False:\n",
+        _OWNING,
+    ),
+    Mutant(
+        "what is emptied beside the ledger is held by it",
+        "state/tables/plain.py",
+        "owner.topology)\n            if self._shared and holds is not None:\n",
+        "owner.topology)\n            if False:\n",
+        _OWNING,
+    ),
+    Mutant(
+        "the first level takes no table that is noted at a weaker one",
+        "state/tables/counting.py",
+        "    refuse_noted(connection, place.ownership)\n",
+        "",
+        _OWNING,
+    ),
+    Mutant(
+        "the first level takes no memory of a weaker one",
+        "state/memory/target.py",
+        "        refuse_noted(transaction, self.name)\n",
+        "",
+        _OWNING,
+    ),
+    Mutant(
+        "whose a table is, is asked in the transaction that takes it",
+        "state/tables/plain_marks.py",
+        "        refuse_others(connection, self._ownership, topology, self.name, may_share=self.may_share)\n"
+        "        self._ownership",
+        "        self._ownership",
+        _OWNING,
+    ),
+    Mutant(
+        "a note of a table that is not there holds nothing",
+        "state/tables/owning.py",
+        "        if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):\n"
+        "            return\n",
+        "        if True:\n            return\n",
+        _OWNING,
+    ),
+    Mutant(
+        "a table that was left may be taken by others",
+        "state/tables/owning.py",
+        '("may_share", " AND NOT has_left") if is_told',
+        '("may_share", "") if is_told',
+        (*_OWNING, *_RESETS),
+    ),
+    Mutant(
+        "what was taken out leaves its table",
+        "coordinators/decisions/dropping.py",
+        "    if name in plain:\n",
+        "    if False:\n",
+        _RESETS,
+    ),
+    Mutant(
+        "a reset that keeps rows looks for them again when it is finished",
+        "coordinators/holding/takeover.py",
+        "                self.plain.check_kept(self.snapshot)\n",
+        "",
+        _RESETS,
+    ),
+    Mutant(
+        "what was left out while a reset was open is looked at",
+        "coordinators/holding/takeover.py",
+        "            self.plain.check(self.snapshot)  # what was left out while it was open\n",
+        "",
+        _RESETS,
+    ),
+    Mutant(
+        "whose a table is, is asked through every search path",
+        "state/tables/owning.py",
+        "        return [*self._here(connection, NOTES), *self.elsewhere(connection, NOTES)]\n",
+        "        return self._here(connection, NOTES)\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a position in another schema holds a table against a weaker level",
+        "state/tables/owning.py",
+        "*self.elsewhere(connection, POSITIONS), *self.notes",
+        "*self.notes",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a reset takes no rows of a weaker level along",
+        "state/postgres/taking.py",
+        "WHERE c.relname IN ('trident_applied', 'trident_plain') AND",
+        "WHERE c.relname IN ('trident_applied') AND",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a table that was exchanged in its database is seen",
+        "coordinators/holding/plain_standing.py",
+        "    if found.mark.is_of_another and not found.is_missing and not is_told:\n",
+        "    if False:\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "what was restored with its notes is no other table",
+        "state/tables/plain_marks.py",
+        "        if now is None or _number(self.dialect.relation(connection, NOTES)) != beside:\n",
+        "        if now is None:\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a birth of the first level waits for one of a weaker level to end",
+        "state/tables/sql_target.py",
+        "                place.database.schema_terms.lock(connection)  # what a weaker level begins in takes it, too\n",
+        "",
+        _POSTGRES,
+    ),
+    Mutant(
+        "notes that only others may read stop no topology of the first level",
+        "state/tables/owning.py",
+        "if kept == NOTES and not (self.dialect.may_read(connection, kept) and ",
+        "if kept == NOTES and not (self._has(connection, kept) and ",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a table that was renamed is missed by name",
+        "state/tables/tables.py",
+        "    if holder is not None:\n",
+        "    if False:\n",
+        _OWNING,
+    ),
+)
