@@ -12,6 +12,7 @@ _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
+_RECORDED: Final = ("tests/coordinators/test_recorded.py",)
 _MOST: Final = ("tests/coordinators/test_at_most_once.py",)
 
 LEVELS: Final = (
@@ -28,9 +29,7 @@ LEVELS: Final = (
         "at most once a batch is recorded before it is processed",
         "coordinators/levels/behind.py",
         "            record()\n",
-        "            self._batches[batch] = _Stands.PROCESSING\n"
-        "            self._process(batch, outcome)\n"
-        "            record()\n",
+        "            self._recorded.add(batch)\n            self._process(batch, outcome)\n            record()\n",
         (*_LEVELS, *_LIVES),
     ),
     Mutant(
@@ -185,21 +184,21 @@ LEVELS: Final = (
     Mutant(
         "no more is recorded than may be lost",
         "coordinators/levels/behind.py",
-        "while self._broken is None and not self._has_room() and not",
+        "while recorded.broken is None and not recorded.has_room(self._most()) and not",
         "while False and not",
         _LEVELS,
     ),
     Mutant(
         "a topology that loses every batch is stopped",
         "coordinators/levels/behind.py",
-        "            if self._in_a_row >= self._most_in_a_row:\n",
+        "            if recorded.too_many_in_a_row:\n",
         "            if False:\n",
         _LEVELS,
     ),
     Mutant(
         "a stop waits for what is recorded",
         "coordinators/levels/behind.py",
-        "            while self._pending():\n                self._changed.wait(_LOOK_S)\n",
+        "            while recorded.pending:\n                self._changed.wait(_LOOK_S)\n",
         "            pass\n",
         _LEVELS,
     ),
@@ -283,31 +282,53 @@ LEVELS: Final = (
     Mutant(
         "what ends the run leaves no room in which another batch is recorded",
         "coordinators/levels/behind.py",
-        "            ends = not is_lost_alone(error) and self._break(error)\n"
-        "            if self._batches.pop(batch) is not _Stands.GIVEN_UP:\n"
-        "                self._count(batch, error)\n"
+        "            is_lost, ends = self._recorded.lose(batch, error)\n"
+        "            if is_lost:\n"
+        "                self._tell_lost(batch, error)\n"
         "            self._changed.notify_all()\n",
-        "            if self._batches.pop(batch) is not _Stands.GIVEN_UP:\n"
-        "                self._count(batch, error)\n"
+        "            is_lost, ends = self._recorded.lose(batch, RetryableError('lost'))\n"
+        "            if is_lost:\n"
+        "                self._tell_lost(batch, error)\n"
         "            self._changed.notify_all()\n"
         "        threading.Event().wait(0.1)\n"
         "        with self._changed:\n"
-        "            ends = not is_lost_alone(error) and self._break(error)\n",
+        "            ends = not isinstance(error, RetryableError) and self._recorded.break_with(error)\n",
         _MOST,
     ),
     Mutant(
         "until a run has written a batch one may be lost",
-        "coordinators/levels/behind.py",
-        "(self._most() if self._has_written else 1)",
-        "self._most()",
-        _MOST,
+        "coordinators/levels/recorded.py",
+        "(most if self.has_written else 1)",
+        "most",
+        (*_RECORDED, *_MOST),
     ),
     Mutant(
         "a run that has lost all of it ends with an error",
         "coordinators/levels/behind.py",
-        "        if self.lost and not self._has_written:\n",
+        "        if recorded.lost and not recorded.has_written:\n",
         "        if False:\n",
         _MOST,
+    ),
+    Mutant(
+        "a batch without rows is no sign that rows are taken",
+        "coordinators/levels/recorded.py",
+        "        if rows:\n            self.has_written = True\n            del self._in_a_row[_ANY]\n",
+        "        self.has_written = True\n        del self._in_a_row[_ANY]\n",
+        (*_RECORDED, *_MOST),
+    ),
+    Mutant(
+        "what one target refuses each time stops a topology whose others take theirs",
+        "coordinators/levels/writing.py",
+        "                    self.ended_at(name, is_written=False)\n",
+        "                    pass\n",
+        _MOST,
+    ),
+    Mutant(
+        "what a target takes parts what it has refused",
+        "coordinators/levels/recorded.py",
+        "        del self._in_a_row[target]\n",
+        "        pass\n",
+        _RECORDED,
     ),
     Mutant(
         "a rebalance changes how many may be lost",
