@@ -12,6 +12,7 @@ _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
+_FAULTS: Final = ("tests/coordinators/test_whose_fault.py",)
 _RECORDED: Final = ("tests/coordinators/test_recorded.py",)
 _MOST: Final = ("tests/coordinators/test_at_most_once.py",)
 
@@ -286,6 +287,27 @@ LEVELS: Final = (
         "            if is_lost:\n"
         "                self._tell_lost(batch, error)\n"
         "            self._changed.notify_all()\n",
+    Mutant(
+        "a row that does not fit loses its batch alone",
+        "spouts/python/held_rows.py",
+        "            raise UncomputableError(\n",
+        "            raise ValueError(\n",
+        ("tests/coordinators/test_acking.py",),
+    ),
+    Mutant(
+        "records that can't be read are no fault of a run",
+        "coordinators/levels/ending.py",
+        "    UncomputableError,\n    RefusedError,",
+        "    RefusedError,",
+        (*_FAULTS, "tests/coordinators/test_acking.py"),
+    ),
+    Mutant(
+        "a message that is read behind its ack is named",
+        "spouts/python/held_rows.py",
+        "_Later(self.standing(item), self.names(item))",
+        "_Later(self.standing(item), ())",
+        ("tests/coordinators/test_acking.py",),
+    ),
         "            is_lost, ends = self._recorded.lose(batch, RetryableError('lost'))\n"
         "            if is_lost:\n"
         "                self._tell_lost(batch, error)\n"
