@@ -90,6 +90,20 @@ LEVELS: Final = (
         _KEPT,
     ),
     Mutant(
+        "what a trigger takes away from a plain table again is no write",
+        "state/tables/plain.py",
+        "            check_stored_plainly(connection, self._staged, rows.num_rows)\n",
+        "",
+        _PLAIN,
+    ),
+    Mutant(
+        "what waits for the COMMIT of a plain table runs before its rows are counted",
+        "state/tables/counting.py",
+        "    if dialect.run_deferred(connection, table):\n        dialect.run_deferred(connection)\n    elif not",
+        "    if not",
+        ("integration_tests/levels/test_plain_tables.py",),
+    ),
+    Mutant(
         "tasks that write to a plain table do not wait for one another",
         "state/tables/plain_marks.py",
         "txid = batch.owner, 0 if by_task else batch.txid\n",
@@ -274,20 +288,6 @@ LEVELS: Final = (
         _MOST,
     ),
     Mutant(
-        "what is no fault of a batch ends the run",
-        "coordinators/levels/ending.py",
-        "    return isinstance(error, _OF_ONE_BATCH)\n",
-        "    return isinstance(error, (*_OF_ONE_BATCH, FatalError))\n",
-        _MOST,
-    ),
-    Mutant(
-        "what ends the run leaves no room in which another batch is recorded",
-        "coordinators/levels/behind.py",
-        "            is_lost, ends = self._recorded.lose(batch, error)\n"
-        "            if is_lost:\n"
-        "                self._tell_lost(batch, error)\n"
-        "            self._changed.notify_all()\n",
-    Mutant(
         "a row that does not fit loses its batch alone",
         "spouts/python/held_rows.py",
         "            raise UncomputableError(\n",
@@ -308,6 +308,20 @@ LEVELS: Final = (
         "_Later(self.standing(item), ())",
         ("tests/coordinators/test_acking.py",),
     ),
+    Mutant(
+        "what is no fault of a batch ends the run",
+        "coordinators/levels/ending.py",
+        "    return isinstance(error, _OF_ONE_BATCH)\n",
+        "    return isinstance(error, (*_OF_ONE_BATCH, FatalError))\n",
+        _MOST,
+    ),
+    Mutant(
+        "what ends the run leaves no room in which another batch is recorded",
+        "coordinators/levels/behind.py",
+        "            is_lost, ends = self._recorded.lose(batch, error)\n"
+        "            if is_lost:\n"
+        "                self._tell_lost(batch, error)\n"
+        "            self._changed.notify_all()\n",
         "            is_lost, ends = self._recorded.lose(batch, RetryableError('lost'))\n"
         "            if is_lost:\n"
         "                self._tell_lost(batch, error)\n"
