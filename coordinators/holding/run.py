@@ -33,7 +33,7 @@ from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.holding.at_rest import KilledError
 from trident.coordinators.holding.held_back import say_what_is_held_back
-from trident.coordinators.holding.keeping import Hears, WaitEndedError, held
+from trident.coordinators.holding.keeping import HearsOfLease, WaitEndedError, held
 from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
@@ -109,8 +109,7 @@ class TopologyRun:
         self._clock = clock or SystemClock()
         self._stopping = StopSignal()
         self._stop_requested = StopSignal()
-        self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout)
-        self._repeater.hears = self._hear
+        self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout, self._hear)
         self._reporter: ErrorReporter | None = None
         self._measured: tuple[MeasuresLatency, ...] = ()
         self._coordinator: BatchCoordinator | None = None
@@ -227,8 +226,8 @@ class TopologyRun:
         return made.result()
 
     @property
-    def _hears(self) -> Hears:
-        return Hears(self._fenced, self._commands_wait, self._must_wait, self._latencies)
+    def _hears(self) -> HearsOfLease:
+        return HearsOfLease(self._fenced, self._commands_wait, self._must_wait, self._latencies)
 
     def _latencies(self) -> tuple[CompleteLatency, ...]:
         found = [source.latency() for source in self._measured]
@@ -302,8 +301,9 @@ class TopologyRun:
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
             Backlogs.of(names_relaying(stores)),
+            self._hear,
         )
-        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, self._hear)
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

@@ -390,7 +390,7 @@ LEVELS: Final = (
     Mutant(
         "a batch counts as lost of which nobody knows whether it is recorded",
         "coordinators/levels/parts.py",
-        "            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):\n",
+        "            if self._answers.has_lost or isinstance(error.__cause__, OutcomeUnknownError):\n",
         "            if isinstance(error.__cause__, OutcomeUnknownError):\n",
         _MOST,
     ),
