@@ -12,6 +12,7 @@ _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
+_NAMED: Final = ("tests/coordinators/test_acking.py::test_values_that_do_not_fit_are_named_by_their_message",)
 _FAULTS: Final = ("tests/coordinators/test_whose_fault.py",)
 _RECORDED: Final = ("tests/coordinators/test_recorded.py",)
 _MOST: Final = ("tests/coordinators/test_at_most_once.py",)
@@ -292,21 +293,21 @@ LEVELS: Final = (
         "spouts/python/held_rows.py",
         "            raise UncomputableError(\n",
         "            raise ValueError(\n",
-        ("tests/coordinators/test_acking.py",),
+        _NAMED,
     ),
     Mutant(
         "records that can't be read are no fault of a run",
         "coordinators/levels/ending.py",
         "    UncomputableError,\n    RefusedError,",
         "    RefusedError,",
-        (*_FAULTS, "tests/coordinators/test_acking.py"),
+        (*_FAULTS, *_NAMED),
     ),
     Mutant(
         "a message that is read behind its ack is named",
         "spouts/python/held_rows.py",
         "_Later(self.standing(item), self.names(item))",
         "_Later(self.standing(item), ())",
-        ("tests/coordinators/test_acking.py",),
+        _NAMED,
     ),
     Mutant(
         "what is no fault of a batch ends the run",
