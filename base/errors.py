@@ -96,7 +96,10 @@ class RefusedError(FatalError):
 
 
 class UncomputableError(FatalError):
-    """What the topology computes of some records can't be: no state has refused it, and no divert leads around it."""
+    """Some records can't be read, or what the topology computes of them: whatever is tried, of these and no others.
+
+    No state has refused it, and no divert leads around it.
+    """
 
 
 class MismatchError(FatalError):

@@ -20,6 +20,10 @@ Result = TypeVar("Result")
 _log = logging.getLogger("trident.coordinator")
 
 
+def _nothing(error: BaseException) -> None:
+    """Hear of it and do nothing."""
+
+
 class Repeater:
     """Repeats idempotent calls; ends early, with the last error, when `stopping` is set. Any thread may use it.
 
@@ -29,12 +33,18 @@ class Repeater:
 
     _named_every = DEFAULT_TIMEOUTS.batch_timeout
 
-    def __init__(self, give_up_after: timedelta, stopping: StopSignal, named_every: timedelta | None = None) -> None:
+    def __init__(
+        self,
+        give_up_after: timedelta,
+        stopping: StopSignal,
+        named_every: timedelta | None = None,
+        hears: Callable[[BaseException], None] = _nothing,
+    ) -> None:
+        """`hears` of each failure that is followed by another try."""
         self._give_up_after = give_up_after
         self.stopping = stopping
         self._named_every = named_every or self._named_every
-        self.hears: Callable[[BaseException], None] = _nothing
-        """Hears of each failure that is followed by another try."""
+        self.hears = hears
 
     def call(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         """Return what the action returns, repeating it on RetryableError and OutcomeUnknownError.
@@ -90,7 +100,3 @@ def _tell(what: str, at_work: Callable[[], str], seconds: float) -> None:
         seconds,
         f" (at work: {part})" if part else "",
     )
-
-
-def _nothing(error: BaseException) -> None:
-    """Hear of it and do nothing."""

@@ -79,6 +79,7 @@ class Loop:
 
     `draw` returns the edges under which a plan is read. `adopted` is the outcome of the batch that
     another coordinator pinned, if the first step rolls one forward. `backlogs` are of the sinks that send later.
+    `hears` of each error that fails an attempt, or the run.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Loop:
         draw: Callable[[Plan], BatchEdges],
         adopted: Outcome | None = None,
         backlogs: Backlogs = NO_BACKLOGS,
+        hears: Hears = hear_nothing,
     ) -> None:
         self.state, self._first = first
         self.flights: dict[int, Flight] = {}
@@ -95,7 +97,7 @@ class Loop:
         self.error: BaseException | None = None
         self._pace = pace
         self._draw = draw
-        self.hears: Hears = hear_nothing
+        self.hears = hears
         self.backlogs = backlogs
         self._waits_to_pin: CommitTogether | DecidePin | None = None
         """What is held back until sinks have sent enough of what waits in them."""

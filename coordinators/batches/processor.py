@@ -111,8 +111,8 @@ class Processor(Protocol):
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Process the attempt; called from several threads at once, each with its own attempt.
 
-        Raises `RetryableError` when another attempt may succeed, `FatalError` when none can: `StagingRefusedError`
-        and `UnprocessableError` are about the records, and are recorded with the attempt.
+        Raises `RetryableError` when another attempt may succeed, `FatalError` when none can: `StagingRefusedError`,
+        `UnprocessableError` and `UncomputableError` are about the records, and are recorded with the attempt.
         """
 
     def cancel(self, batch: BatchId) -> None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RefusedError, RetryableError, about
+from trident.base.errors import RefusedError, RetryableError, UncomputableError, about
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
@@ -84,7 +84,7 @@ class BatchRunner:
             return self.processor.process(request)
         except StagingRefusedError as error:
             raise self.refused(error.state, batch, error) from error
-        except UnprocessableError as error:
+        except (UnprocessableError, UncomputableError) as error:
             refusal = Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
             raise StoppedError(str(error), refusal) from error
 

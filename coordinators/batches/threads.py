@@ -12,7 +12,6 @@ from trident.base.clock import Clock
 from trident.base.closing import after_error
 from trident.base.signals import StopSignal
 from trident.coordinators.batches.failing import about_batch
-from trident.coordinators.batches.hearing import Hears, hear_nothing
 from trident.coordinators.batches.lanes import OneByOne, SideBySide
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import (
@@ -41,10 +40,8 @@ Call = Callable[[float], list[Request]]
 class BatchCoordinator:
     """Runs one topology from its first step until it is stopped, caught up or broken; `run` is called once."""
 
-    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: StopSignal, hears: Hears = hear_nothing) -> None:
-        """`hears` of each error that fails an attempt, or the run."""
+    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: StopSignal) -> None:
         self._loop = loop
-        self._hears = loop.hears = hears
         self._work = work
         self._clock = clock
         self._stopping = stopping
@@ -165,7 +162,7 @@ class BatchCoordinator:
         batch = about_batch(request)
         is_dropped = isinstance(request, RunBatch | WorkTurn) and request.batch.attempt not in self._loop.flights
         if not is_dropped:  # what was dropped with another one, and cancelled, has not failed by itself
-            self._hears(error, batch)
+            self._loop.hears(error, batch)
         return self._loop.failed(request, error, now)
 
     def _shut_down(self) -> None:

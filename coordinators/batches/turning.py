@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RetryableError
+from trident.base.errors import RetryableError, UncomputableError
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.batches.outcome import Outcome
@@ -72,6 +72,6 @@ class BatchTurn:
             return self.processor.process_turn(request)
         except StagingRefusedError as error:
             raise refused_by(error.state, batch, error) from error
-        except UnprocessableError as error:
+        except (UnprocessableError, UncomputableError) as error:
             refusal = Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
             raise StoppedError(str(error), refusal) from error

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trident.base.identity import Epoch
 from trident.base.signals import StopSignal
-from trident.coordinators.holding.keeping import Hears, held
+from trident.coordinators.holding.keeping import HearsOfLease, held
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.retrying import Repeater
@@ -23,5 +23,5 @@ def leased(ledger: Ledger, topology: str, options: RunOptions, above: int = 0) -
     stopping = StopSignal()
     repeater = Repeater(options.give_up_after, stopping, options.batch_timeout)
     refusing = replace(options, on_running=OnRunning.REFUSE)
-    with held(ledger, topology, refusing, repeater, Hears(lambda _: stopping.set()), above) as epoch:
+    with held(ledger, topology, refusing, repeater, HearsOfLease(lambda _: stopping.set()), above) as epoch:
         yield epoch, repeater

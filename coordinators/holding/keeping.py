@@ -36,7 +36,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Hears:
+class HearsOfLease:
     """What whoever takes a lease does about what it hears, each in any thread."""
 
     fenced: Callable[[FencedError], None]
@@ -58,7 +58,7 @@ def held(
     topology: str,
     options: RunOptions,
     repeater: Repeater,
-    hears: Hears,
+    hears: HearsOfLease,
     above: int = 0,
 ) -> Iterator[Epoch]:
     """Hold the topology's lease for the length of the block; see `_take_lease` and `Heartbeat`.
@@ -75,7 +75,7 @@ def held(
 
 
 def _take_lease(
-    ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater, hears: Hears, above: int
+    ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater, hears: HearsOfLease, above: int
 ) -> Epoch:
     """Raise the topology's epoch once nobody else holds it.
 
@@ -116,7 +116,7 @@ class Heartbeat:
         topology: str,
         epoch: Epoch,
         duration: timedelta,
-        hears: Hears,
+        hears: HearsOfLease,
     ) -> None:
         self._ledger = ledger
         self._topology = topology

@@ -6,6 +6,7 @@ It keeps no position, so less can be told than of one that does: whose it is, th
 from __future__ import annotations
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_KEEPING_ROWS, RESET_LOST
+from trident.base.levels import Level
 from trident.coordinators.holding.standing import ApartError
 from trident.coordinators.registered import Birth, Snapshot
 from trident.state.plainly import PlainFound
@@ -31,6 +32,23 @@ def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int, *,
         raise _ahead_of(snapshot, name, found.mark.newest_txid)
     if birth is not None:
         check_kept(snapshot, name, found)
+
+
+def check_unknown(topology: str, name: str, found: PlainFound) -> None:
+    """Raise ApartError for one that has rows, or is noted to be somebody's, where the ledger knows no such topology."""
+    if found.mark is not None:
+        raise ApartError(
+            f"state {name!r} belongs to incarnation {found.mark.owner.incarnation} of topology {topology!r}, which the "
+            "ledger does not know: it is another one, or it was lost. Nothing was changed.",
+            f"Correct the ledger's address; if the ledger is lost for good, {RESET_LOST}.",
+        )
+    if found.has_rows:
+        raise _unowned(name)
+
+
+def txids_ahead(level: Level) -> int:
+    """Return how many txids may have been written that are not recorded."""
+    return 1 if level is Level.AT_LEAST_ONCE else 0
 
 
 def check_kept(snapshot: Snapshot, name: str, found: PlainFound) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from trident.base.identity import Epoch, Owner
 from trident.base.levels import Level
 from trident.coordinators.holding.fencing import refuse_later_epoch
-from trident.coordinators.holding.plain_standing import check_kept, check_plain
+from trident.coordinators.holding.plain_standing import check_kept, check_plain, txids_ahead
 from trident.coordinators.registered import Birth, Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import plain_of
@@ -24,8 +24,7 @@ class PlainStores:
 
     def __init__(self, stores: Mapping[str, Target], level: Level, repeater: Repeater) -> None:
         self.stores = stores
-        self._ahead = 1 if level is Level.AT_LEAST_ONCE else 0
-        """How many txids may have been written that are not recorded."""
+        self._ahead = txids_ahead(level)
         self._repeater = repeater
 
     def look(self, topology: str) -> dict[str, Position | None]:

@@ -32,8 +32,9 @@ from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.holding.at_rest import KilledError
+from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.held_back import say_what_is_held_back
-from trident.coordinators.holding.keeping import Hears, WaitEndedError, held
+from trident.coordinators.holding.keeping import HearsOfLease, WaitEndedError, held
 from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
@@ -109,8 +110,7 @@ class TopologyRun:
         self._clock = clock or SystemClock()
         self._stopping = StopSignal()
         self._stop_requested = StopSignal()
-        self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout)
-        self._repeater.hears = self._hear
+        self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout, self._hear)
         self._reporter: ErrorReporter | None = None
         self._measured: tuple[MeasuresLatency, ...] = ()
         self._coordinator: BatchCoordinator | None = None
@@ -129,7 +129,7 @@ class TopologyRun:
     def run(self) -> RunSummary:
         """Run until the end that the options name; raises the error that ended it earlier."""
         try:
-            return self._run()
+            return self._run_above_what_is_known()
         except WaitEndedError:
             return RunSummary(0, 0)
         except KilledError as error:
@@ -145,6 +145,9 @@ class TopologyRun:
                 raise
             self._tell_of_what_was_lost(self._fenced_by)
             raise self._fenced_by from error  # which made the other one: nothing is repeated any more
+        except BaseException as error:
+            self._tell_of_what_was_lost(error)
+            raise
 
     def _tell_of_what_was_received(self, error: TridentError) -> None:
         """Add what an error that is about no txid can't know: which records end with this process."""
@@ -164,7 +167,7 @@ class TopologyRun:
                 "written again when they are tried again."
             )
 
-    def _tell_of_what_was_lost(self, error: TridentError) -> None:
+    def _tell_of_what_was_lost(self, error: BaseException) -> None:
         """Add what the summary would have said, which a run that ends with an error has not."""
         if self._level_parts is not None and self._level_parts.lost:
             error.add_note(
@@ -172,11 +175,39 @@ class TopologyRun:
                 "were lost in this run, and are not tried again."
             )
 
-    def _run(self) -> RunSummary:
+    def _run_above_what_is_known(self) -> RunSummary:
+        """Run; at least once also under a ledger that was put back by no more than the one txid that may come again.
+
+        What it looks at before it raises its fences says so, and is the same at each start. The epochs are not: those
+        that a start finds to be later than its own it would not find any more when it is started again.
+        """
+        above = 0
+        while True:
+            try:
+                return self._run(above)
+            except LedgerBehindError as error:
+                if not self._may_come_again or error.known <= above:
+                    raise
+                _log.warning(
+                    "topology=%s: a state knows epoch %d, which its ledger has not given out: the ledger was put back. "
+                    "At level at_least_once what is not done in it is written again; the run goes on above that epoch",
+                    self._topology.spec.name,
+                    error.known,
+                )
+                above = error.known
+
+    @property
+    def _may_come_again(self) -> bool:
+        """Whether nothing is lost where the ledger is behind by what its targets may be ahead."""
+        if self._topology.level is not Level.AT_LEAST_ONCE:
+            return False
+        return self._ledger.view().status(self._topology.spec.name).open_reset is None
+
+    def _run(self, above: int) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
             opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
-            held(ledger, topology.spec.name, options, self._repeater, self._hears) as epoch,
+            held(ledger, topology.spec.name, options, self._repeater, self._hears, above) as epoch,
         ):
             stores, plain = with_positions(open_parts.stores), without_positions(open_parts.stores)
             taking = TakeOver(ledger, stores, topology.spec, epoch, self._repeater, self._clock, plain)
@@ -227,8 +258,8 @@ class TopologyRun:
         return made.result()
 
     @property
-    def _hears(self) -> Hears:
-        return Hears(self._fenced, self._commands_wait, self._must_wait, self._latencies)
+    def _hears(self) -> HearsOfLease:
+        return HearsOfLease(self._fenced, self._commands_wait, self._must_wait, self._latencies)
 
     def _latencies(self) -> tuple[CompleteLatency, ...]:
         found = [source.latency() for source in self._measured]
@@ -302,8 +333,9 @@ class TopologyRun:
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
             Backlogs.of(names_relaying(stores)),
+            self._hear,
         )
-        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, self._hear)
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

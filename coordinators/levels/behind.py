@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 
 from trident.base.errors import FatalError, RetryableError, TridentError
@@ -21,7 +20,8 @@ from trident.coordinators.batches.hearing import Hears
 from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.levels.ending import is_lost_alone, lost_all, lost_in_a_row
+from trident.coordinators.levels.ending import lost_all, lost_in_a_row
+from trident.coordinators.levels.recorded import Recorded
 from trident.coordinators.levels.writing import OwnedBy, WriteOnce
 from trident.coordinators.options import RunOptions
 from trident.coordinators.planned import Plan
@@ -33,23 +33,11 @@ _LOOK_S = 0.2
 _LONGEST_END_S = 10.0
 
 
-class _Stands(StrEnum):
-    """Where a batch stands that is recorded."""
-
-    PROCESSING = "processing"
-    WRITING = "writing"
-    GIVEN_UP = "given up"
-    """Lost, though its call has not come back: it may not write any more."""
-
-
 class Behind:
     """Processes what is recorded, side by side; `recorded` is called by one thread, one batch after the other.
 
-    At most `most` batches are recorded and not processed: so many may be lost with a process, and no more are recorded
-    while as many are. Until the first one of a run is written that is one: what is wrong with all of them shows there.
-    One that fails is counted, told, and never tried again. When `max_tries` in a row were lost nothing more is
-    recorded: what loses every batch (a table that is gone, a function that raises) must not empty the source. What is
-    no fault of a batch ends the run with the first one that meets it.
+    What is recorded and what may be is decided by `Recorded`; here are the threads around it, and its lock. A batch
+    that fails is counted, told, and never tried again.
     """
 
     def __init__(
@@ -68,7 +56,7 @@ class Behind:
         `most` says how many may be recorded and not processed at the moment; `ends` is given what ends the run.
         """
         # the run's own signal is set when it has nothing more to plan, while this goes on
-        stage = WriteOnce(repeater, self._claim, owned_by)
+        stage = WriteOnce(repeater, self._claim, owned_by, self._ended_at)
         self._runner = replace(runner, stage=stage, is_over=StopSignal())
         self._holding = {name: each for name, each in runner.sources.items() if isinstance(each, HoldsForLater)}
         self._measure = measure
@@ -76,23 +64,22 @@ class Behind:
         self._most = most
         self._ends = ends
         self._stopping: StopSignal = repeater.stopping
-        self._most_in_a_row = options.max_tries
         self._timeout_s = options.batch_timeout.total_seconds()
         self._rng = random.SystemRandom()
         self._threads: SideBySide[Outcome] = SideBySide("trident-behind")
-        self._batches: dict[BatchId, _Stands] = {}
+        self._recorded = Recorded(options.max_tries)
         self._changed = threading.Condition()
-        self._in_a_row = 0
-        self._has_written = False
-        self._broken: BaseException | None = None
-        self.lost = 0
+
+    @property
+    def lost(self) -> int:
         """How many batches were recorded and not written, or not all of them was."""
+        return self._recorded.lost
 
     @property
     def unwritten(self) -> int:
         """How many batches are recorded, and neither written nor lost."""
         with self._changed:
-            return len(self._pending())
+            return self._recorded.pending
 
     def recorded(self, batch: BatchId, outcome: Outcome, record: Callable[[], None]) -> None:
         """Record a batch once there is room for it, then begin to process it.
@@ -108,7 +95,7 @@ class Behind:
             self._let_go(plan)
             raise
         with self._changed:
-            self._batches[batch] = _Stands.PROCESSING
+            self._recorded.add(batch)
         try:
             processed = self._threads.submit(partial(self._process, batch, outcome))
         except RuntimeError as error:  # the system gives no more threads
@@ -120,60 +107,55 @@ class Behind:
     def may_be_recorded(self, batch: BatchId, error: TridentError) -> None:
         """Count a batch of which nobody knows whether it is recorded: it is not processed, and may be done."""
         with self._changed:
-            self._count(batch, error)
+            self._recorded.count()
+            self._tell_lost(batch, error)
 
     def finish(self) -> None:
         """Wait until everything that is recorded was processed; each has its time limit.
 
-        Raises what ended it, and FatalError when all that was recorded was lost.
+        Raises what ended it, and FatalError when nothing was written and something was lost.
         """
+        recorded = self._recorded
         with self._changed:
-            while self._pending():
+            while recorded.pending:
                 self._changed.wait(_LOOK_S)
         self._threads.close()
-        if self._broken is not None:
-            raise self._broken
-        if self.lost and not self._has_written:
-            raise lost_all(self.lost)
+        if recorded.broken is not None:
+            raise recorded.broken
+        if recorded.lost and not recorded.has_written:
+            raise lost_all(recorded.lost)
 
     def break_off(self) -> None:
         """Give up what is still processed: the run ends with an error. What is being written may end, for a while."""
         self._give_all_up()
         with self._changed:
-            self._changed.wait_for(lambda: not self._pending(), _LONGEST_END_S)
-            self.lost += len(self._pending())
+            self._changed.wait_for(lambda: not self._recorded.pending, _LONGEST_END_S)
+            self._recorded.leave()
         self._threads.close()
 
     def end_with(self, error: BaseException) -> None:
         """End with this error, the first one counts: nothing more is recorded, what is still processed is given up."""
         with self._changed:
-            is_first = self._break(error)
+            is_first = self._recorded.break_with(error)
+            self._changed.notify_all()
         if is_first:
             self._end(error)
-
-    def _break(self, error: BaseException) -> bool:
-        is_first = self._broken is None
-        self._broken = self._broken or error
-        self._changed.notify_all()
-        return is_first
 
     def _end(self, error: BaseException) -> None:
         self._give_all_up()
         self._ends(error)
 
     def _wait_for_room(self, batch: BatchId) -> None:
+        recorded = self._recorded
         with self._changed:
-            while self._broken is None and not self._has_room() and not self._stopping.is_set():
+            while recorded.broken is None and not recorded.has_room(self._most()) and not self._stopping.is_set():
                 self._changed.wait(_LOOK_S)
-            if self._broken is not None:
-                raise self._broken
-            if self._in_a_row >= self._most_in_a_row:
-                raise lost_in_a_row(self._in_a_row, batch)
+            if recorded.broken is not None:
+                raise recorded.broken
+            if recorded.too_many_in_a_row:
+                raise lost_in_a_row(recorded.too_many_in_a_row, batch)
         if self._stopping.is_set():
             raise FatalError(f"{batch}: the run ended before it was recorded; the next start goes on with it")
-
-    def _has_room(self) -> bool:
-        return len(self._pending()) < (self._most() if self._has_written else 1)
 
     def _process(self, batch: BatchId, outcome: Outcome) -> Outcome:
         plan, late = outcome.plan, OverdueError(f"not processed within {self._timeout_s:g} s")
@@ -192,7 +174,7 @@ class Behind:
         wrong = heard.exception()
         if wrong is not None:  # nobody else hears of it, and the batch would be waited for
             with self._changed:
-                self._batches.pop(batch, None)
+                self._recorded.forget(batch)
             self.end_with(wrong)
 
     def _hear_end(self, batch: BatchId, processed: Future[Outcome]) -> None:
@@ -203,22 +185,24 @@ class Behind:
             self._lose(batch, error)
 
     def _claim(self, batch: BatchId) -> None:
-        """Let it be written, unless it was given up: what counts as lost is not written later."""
         with self._changed:
-            if self._batches.get(batch) is not _Stands.PROCESSING:
-                raise RetryableError(f"{batch} was given up; nothing of it is written any more")
-            self._batches[batch] = _Stands.WRITING
+            self._recorded.claim(batch)
+
+    def _ended_at(self, target: str, *, is_written: bool) -> None:
+        with self._changed:
+            (self._recorded.took if is_written else self._recorded.missed)(target)
 
     def _give_all_up(self) -> None:
-        for batch in self._processing():
+        with self._changed:
+            processing = self._recorded.processing
+        for batch in processing:
             self._give_up(batch, RetryableError("the run ended with an error"))
 
     def _give_up(self, batch: BatchId, why: RetryableError) -> None:
         with self._changed:
-            if self._batches.get(batch) is not _Stands.PROCESSING:
-                return  # what is being written ends by itself
-            self._batches[batch] = _Stands.GIVEN_UP
-            self._count(batch, why)
+            if not self._recorded.give_up(batch):
+                return
+            self._tell_lost(batch, why)
         try:
             # an engine that does not answer must not keep the run from its end
             threading.Thread(target=self._runner.cancel, args=(batch,), name="trident-giving-up", daemon=True).start()
@@ -241,24 +225,19 @@ class Behind:
             written.process_ms,
         )
         with self._changed:
-            self._in_a_row = 0
-            self._has_written = True
-            del self._batches[batch]
+            self._recorded.written(batch, written.keys)
             self._changed.notify_all()
 
     def _lose(self, batch: BatchId, error: BaseException) -> None:
         with self._changed:
-            # before it leaves room in which another one would be recorded
-            ends = not is_lost_alone(error) and self._break(error)
-            if self._batches.pop(batch) is not _Stands.GIVEN_UP:
-                self._count(batch, error)
+            is_lost, ends = self._recorded.lose(batch, error)
+            if is_lost:
+                self._tell_lost(batch, error)
             self._changed.notify_all()
         if ends:
             self._end(error)
 
-    def _count(self, batch: BatchId, error: BaseException) -> None:
-        self.lost += 1
-        self._in_a_row += 1
+    def _tell_lost(self, batch: BatchId, error: BaseException) -> None:
         self._changed.notify_all()
         self._hears(error, batch)
         _log.warning(
@@ -269,13 +248,6 @@ class Behind:
             self.lost,
             error if isinstance(error, TridentError) else type(error).__name__,
         )
-
-    def _pending(self) -> list[BatchId]:
-        return [batch for batch, stands in self._batches.items() if stands is not _Stands.GIVEN_UP]
-
-    def _processing(self) -> list[BatchId]:
-        with self._changed:
-            return [batch for batch, stands in self._batches.items() if stands is _Stands.PROCESSING]
 
     def _hold(self, plan: Plan) -> None:
         for name, source in self._holding.items():

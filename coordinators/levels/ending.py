@@ -44,8 +44,8 @@ def lost_in_a_row(lost: int, batch: BatchId) -> FatalError:
 
 
 def lost_all(lost: int) -> FatalError:
-    """Return the error of a run that comes to its end, and of which no batch was written."""
+    """Return the error of a run that comes to its end, and of which no rows were written."""
     return FatalError(
-        f"all batches that this run has recorded are lost ({lost}), so something is wrong with more than one of them; "
-        "the log says what. They are not tried again: mend the cause, and the next start goes on behind them"
+        f"all batches of this run that had something to write are lost ({lost}), so something may be wrong with all of "
+        "them; the log says what. They are not tried again: mend the cause, and the next start goes on behind them"
     )

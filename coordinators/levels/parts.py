@@ -62,21 +62,29 @@ class RecordedFirst(BatchRunner):
         return tuple(edge_ids(edges)), Outcome(plan, (), (), {}, plan_ms, 0)
 
 
-class RecordsFirst(Committer):
-    """At most once: what is recorded is processed behind that.
+@dataclass(slots=True)
+class LostAnswers:
+    """Hears of what fails while a batch is recorded, and notes that an answer was lost before another one came.
 
-    `repeater` is its own, and tells it of an answer that was lost before another one came: that the run was replaced,
-    say, which does not mean that the batch is not recorded.
+    That the run was replaced, say, does not mean then that the batch is not recorded.
     """
 
-    def __init__(
-        self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind, hears: Callable[[BaseException], None]
-    ) -> None:
+    hears: Callable[[BaseException], None]
+    has_lost: bool = False
+
+    def hear(self, error: BaseException) -> None:
+        """Hear of a failure that is followed by another try."""
+        self.has_lost = self.has_lost or isinstance(error, OutcomeUnknownError)
+        self.hears(error)
+
+
+class RecordsFirst(Committer):
+    """At most once: what is recorded is processed behind that. `answers` are those that its own repeater tells."""
+
+    def __init__(self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind, answers: LostAnswers) -> None:
         super().__init__(ledger, {}, repeater, clock)
         self._behind = behind
-        self._hears = hears
-        self._is_unknown = False
-        repeater.hears = self._failed
+        self._answers = answers
 
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record the batch as done, then let it be processed."""
@@ -89,17 +97,13 @@ class RecordsFirst(Committer):
         return not_recorded(steps.batch, error, "Nothing of the batch was read or written")
 
     def _record(self, batch: BatchId, outcome: Outcome) -> Commit:
-        self._is_unknown = False
+        self._answers.has_lost = False
         try:
             return super().together(batch, outcome)
         except TridentError as error:
-            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):
+            if self._answers.has_lost or isinstance(error.__cause__, OutcomeUnknownError):
                 self._behind.may_be_recorded(batch, error)
             raise
-
-    def _failed(self, error: BaseException) -> None:
-        self._is_unknown = self._is_unknown or isinstance(error, OutcomeUnknownError)
-        self._hears(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,7 @@ def parts_of(
             run, measured = of_the_run, partial(measure, book)
             behind = Behind(runner, repeater, options, owned_by, measured, run.hears, run.most_pending, run.ends)
             first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
-            recording = Repeater(options.give_up_after, repeater.stopping, options.batch_timeout)
-            recorder = RecordsFirst(ledger, recording, runner.clock, behind, repeater.hears)
+            answers = LostAnswers(repeater.hears)
+            recording = Repeater(options.give_up_after, repeater.stopping, options.batch_timeout, answers.hear)
+            recorder = RecordsFirst(ledger, recording, runner.clock, behind, answers)
             return LevelParts(first, recorder, behind)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -66,6 +66,13 @@ OwnedBy = Callable[[BatchId, Transaction | None], None]
 or, without one, at this moment."""
 
 
+class HearsOfTargets(Protocol):
+    """Hears, of each target that a batch has rows for, whether it has them."""
+
+    def __call__(self, target: str, *, is_written: bool) -> None:
+        """Hear of one; any thread."""
+
+
 @dataclass(frozen=True, slots=True)
 class WriteOnce:
     """At most once: written again is only what surely was not written. See `Stage`.
@@ -79,6 +86,7 @@ class WriteOnce:
     claim: Callable[[BatchId], None]
     """Raises unless the batch may be written still: one that was given up must not be any more."""
     owned_by: OwnedBy
+    ended_at: HearsOfTargets
 
     def __call__(
         self,
@@ -100,6 +108,9 @@ class WriteOnce:
                     raise
                 except TridentError as error:
                     wrong.append(error)
+                    self.ended_at(name, is_written=False)
+                else:
+                    self.ended_at(name, is_written=True)
             reached(CrashPoint.AFTER_STAGING, batch.txid)
         if wrong:
             raise next((error for error in wrong if not is_lost_alone(error)), wrong[0])

@@ -23,7 +23,7 @@ from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.base.timeouts import Timeouts
-from trident.coordinators.holding.keeping import Hears, Heartbeat
+from trident.coordinators.holding.keeping import HearsOfLease, Heartbeat
 from trident.coordinators.ledger import Ledger, PostgresLedger
 from trident.coordinators.ledger.sql.postgres import PostgresPresence, _Held, _key
 from trident.coordinators.ledger.sql.presence import PresenceMark
@@ -286,7 +286,7 @@ def test_an_owner_that_lost_only_its_sessions_keeps_the_lease(
     owner, second = open_ledger(), open_ledger()
     epoch = owner.acquire("payments", Lease("one", LONG)).epoch
     fenced: list[FencedError] = []
-    with Heartbeat(owner, "payments", epoch, LONG, Hears(fenced.append)):
+    with Heartbeat(owner, "payments", epoch, LONG, HearsOfLease(fenced.append)):
         for _ in range(3):
             end_sessions(postgres, whose)
             with pytest.raises(LeaseHeldError, match="held by one"):

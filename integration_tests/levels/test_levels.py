@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -12,18 +13,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_postgres import Postgres
 from integration_tests.levels.job import OPTIONS, build
 from integration_tests.records import Payment, balances, payments, produce
 from integration_tests.sinks.reading import committed
-from trident import Level, PostgresLedger, RunSummary, Staging, status
+from trident import Count, Level, PostgresLedger, RunSummary, SqliteLedger, Staging, Sum, Topology, status
 from trident.base.crash_points import CrashPoint
+from trident.spouts import NonTransactionalSpout
+from trident.state import SqliteState
 
 ROOT = Path(__file__).parents[2]
 EACH = 400
@@ -124,3 +129,39 @@ def test_at_most_once_a_killed_coordinator_doubles_nothing(spark, scene):
         assert not found - positive(records), "nothing is doubled"
         assert 0 < (positive(records) - found).total() <= EACH * OPTIONS.max_pending
     assert positive(records).total() - EACH * OPTIONS.max_pending <= scene.counted() < positive(records).total()
+
+
+class Given(NonTransactionalSpout):
+    """Gives rows as a user's code has made them."""
+
+    schema = "account string, amount bigint"
+    max_records_per_batch = 5
+
+    def __init__(self, rows: Sequence[object]) -> None:
+        self.rows = list(rows)
+
+    def partitions(self) -> list[int]:
+        return [0]
+
+    def receive(self, partition: int, most: int) -> list[Any]:
+        taken, self.rows = self.rows[:most], self.rows[most:]
+        return taken
+
+    def done(self, partition: int, rows: Sequence[object]) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    "row",
+    [("x", "no number"), ("x",), ("x\0y", 1), ("x", 0), ("x", 2**62)],
+    ids=["type", "shape", "NUL", "zero", "sum"],
+)
+def test_at_most_once_a_row_that_can_not_be_processed_takes_no_other_batch_along(spark, tmp_path, row):
+    topology = Topology("given", level=Level.AT_MOST_ONCE)
+    rows = [*[("a", 1)] * 17, row, row, *[("a", 1)] * 21]
+    stream = topology.stream("s", Given(rows)).filter(F.lit(10) / F.col("amount") > 0)
+    stream.group_by("account").persistent_aggregate(SqliteState("sums"), n=Count(), total=Sum("amount"))
+    summary = topology.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), until="caught_up")
+    assert (summary.batches, summary.lost) == (8, 1)
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        assert connection.execute("SELECT sum(n) FROM sums").fetchall() == [(35,)]

@@ -55,6 +55,35 @@ def test_what_a_trigger_keeps_out_is_refused_as_a_whole(postgres: Postgres, targ
         assert connection.execute("SELECT count(*) FROM sums").fetchall() == [(0,)]
 
 
+@pytest.mark.parametrize("stored", [False, True], ids=["new key", "known key"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE TRIGGER t AFTER INSERT OR UPDATE ON sums FOR EACH ROW",
+        "CREATE CONSTRAINT TRIGGER t AFTER INSERT OR UPDATE ON sums DEFERRABLE INITIALLY DEFERRED FOR EACH ROW",
+    ],
+    ids=["at once", "deferred"],
+)
+def test_what_a_trigger_takes_away_again_is_refused(
+    postgres: Postgres, target: PlainTarget, made: str, stored: bool
+) -> None:
+    target.own(batch(1).owner, batch(1).epoch)
+    before = [("ann", 1, 1, 1), ("bob", 5, 5, 5)] if stored else [("ann", 1, 1, 1)]
+    target.write(batch(1), rows(*before))
+    with psycopg.connect(postgres.dsn) as connection:
+        connection.execute(
+            "CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql AS "
+            "'BEGIN DELETE FROM sums WHERE account = NEW.account; RETURN NULL; END'"
+        )
+        connection.execute(f"{made} WHEN (NEW.account = 'bob') EXECUTE FUNCTION take()")
+    with pytest.raises(RefusedError, match="1 of 2 staged rows were not stored in 'sums'"):
+        target.write(batch(2), rows(("ann", 1, 1, 1), ("bob", 1, 1, 1)))
+    with psycopg.connect(postgres.dsn) as connection:
+        found = connection.execute("SELECT account, n, least, greatest FROM sums ORDER BY 1").fetchall()
+    assert found == before, "nothing of the batch is written"
+    target.write(batch(2), rows(("ann", 1, 1, 1)))
+
+
 def test_a_table_that_stands_at_a_txid_is_refused(postgres: Postgres, target: PlainTarget) -> None:
     exact = PostgresState("sums", dsn=postgres.dsn).open(LAYOUT, PostgresDatabase(postgres.dsn))
     exact.prepare()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from trident.base.arrays import AnyArray
-from trident.base.errors import FatalError
+from trident.base.errors import UncomputableError
 from trident.spouts.files.errors import WAY_TO_CORRECT
 
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
@@ -44,7 +44,7 @@ class WithInstants:
         return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
     def batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a group; raises `FatalError` for a moment that is not read as what it is."""
+        """Yield the rows of a group; raises `UncomputableError` for a moment that is not read as what it is."""
         for batch in self._batches(group, names):
             if self._is_of_old_calendar:
                 self._require_recent(batch)
@@ -53,7 +53,7 @@ class WithInstants:
     def _require_recent(self, batch: pa.RecordBatch) -> None:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if any(map(_is_old, _moments(column))):
-                raise FatalError(
+                raise UncomputableError(
                     f"the file {self._name!r} has days before 1582 or moments before 1900 in the field {name!r}, and "
                     "says that it was written by the Julian calendar: they would be read as others. Nothing of the "
                     "batch was applied. Let Spark read it and write it anew, with its rebase modes for writing as they "
@@ -75,7 +75,7 @@ class WithInstants:
         column = cast("AnyArray", batch.column(field.name))
         for one, other in zip(_moments(column), _moments(exact.column(field.name)), strict=True):
             if one.type != other.type and not _is_exact(one, other):
-                raise FatalError(
+                raise UncomputableError(
                     f"the file {self._name!r} has a moment for the field {field.name!r} that is not one of whole "
                     "microseconds. Nothing of the batch was applied. No type holds less than a microsecond: write the "
                     f"file anew in whole ones. Then {WAY_TO_CORRECT}"

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 import numpy as np
 import numpy.typing as npt
 
-from trident.base.errors import FatalError
+from trident.base.errors import UncomputableError
 from trident.base.ranges import Edge
 from trident.spouts.decoders.base import NO_TIMESTAMP, Headers, UnreadableHeaders
 from trident.spouts.files.places import FileSlice
@@ -113,7 +113,7 @@ def _bare(line: bytes) -> bytes:
 
 def _require_line(line: bytes, name: str, start: int) -> None:
     if len(line) >= _LONGEST:
-        raise FatalError(
+        raise UncomputableError(
             f"the file {name!r} has a line of more than {_LONGEST} bytes from position {start} on: it has no lines, or "
             "is another kind of file. Nothing of the batch was applied"
         )

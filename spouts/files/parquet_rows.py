@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_type
 
 from trident.base.conversions import widened
-from trident.base.errors import FatalError
+from trident.base.errors import FatalError, UncomputableError
 from trident.base.exact import InexactError
 from trident.base.inside import is_list
 from trident.spouts.decoders.declared import lacking
@@ -93,7 +93,7 @@ def _exact(batch: pa.RecordBatch, schema: pa.Schema, name: str, first: int) -> p
         try:
             columns.append(widened(batch.column(field.name), field.type))
         except (InexactError, pa.ArrowException):
-            raise FatalError(
+            raise UncomputableError(
                 f"the file {name!r} has a value for the field {field.name!r} in one of the rows {first} to "
                 f"{first + batch.num_rows} (counted from 0) that {field.type} does not hold exactly. Nothing of the "
                 f"batch was applied. {_way_to_hold(field.name, batch.schema.field(field.name).type)}; or "
@@ -106,13 +106,13 @@ def _require_types(found: pa.Schema, schema: pa.Schema, name: str) -> None:
     for field in schema:
         numbers = found.get_all_field_indices(field.name)
         if len(numbers) != 1:
-            raise FatalError(
+            raise UncomputableError(
                 f"the file {name!r} has {len(numbers)} columns {field.name!r}, where one is wanted. Nothing of the "
                 f"batch was applied. Correct the schema; or {WAY_TO_CORRECT}"
             )
         type_ = found.field(numbers[0]).type
         if not _fits(type_, field.type):
-            raise FatalError(
+            raise UncomputableError(
                 f"the file {name!r} has the field {field.name!r} as {type_}, which is not read as {field.type}. "
                 f"Nothing of the batch was applied. {_way_to_fit(field.name, type_)}; or {WAY_TO_CORRECT}"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Protocol
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.errors import FatalError
+from trident.base.errors import UncomputableError
 from trident.base.logs import LogCut
 from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
@@ -27,6 +28,14 @@ class Declares(Protocol):
     schema: ClassVar[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Later:
+    """Rows that are read when their source has let go of them, and how users know them."""
+
+    rows: Sequence[object] = field(repr=False)
+    names: Sequence[str]
+
+
 class HeldRowsSource(ABC):
     """The part of `Source`, `KnowsOrder` and `ReadsSmallBatches` that is the same for all of them."""
 
@@ -36,8 +45,8 @@ class HeldRowsSource(ABC):
         self._declares = declares
         self._giver = giver
         self._schema: StructType | None = None
-        self._for_later: dict[OffsetRange, Sequence[object]] = {}
-        """Rows that are done and not read yet, by range; a range is put in and taken out as a whole."""
+        self._for_later: dict[OffsetRange, _Later] = {}
+        """What is done and not read yet, by range; a range is put in and taken out as a whole."""
 
     @abstractmethod
     def standing(self, range_: OffsetRange) -> Sequence[object]:
@@ -50,7 +59,7 @@ class HeldRowsSource(ABC):
     def hold(self, ranges: Sequence[OffsetRange]) -> None:
         """See `HoldsForLater`."""
         for item in ranges:
-            self._for_later[item] = self.standing(item)
+            self._for_later[item] = _Later(self.standing(item), self.names(item))
 
     def let_go(self, ranges: Sequence[OffsetRange]) -> None:
         """See `HoldsForLater`."""
@@ -59,14 +68,24 @@ class HeldRowsSource(ABC):
 
     def rows(self, range_: OffsetRange) -> Sequence[object]:
         """Return the rows of a range that is not done, or held for later; raises as `standing`. Any thread."""
-        for held, rows in tuple(self._for_later.items()):
-            if held.id == range_.id and held.start <= range_.start and range_.stop <= held.stop:
-                return rows[range_.start - held.start : range_.stop - held.start]
-        return self.standing(range_)
+        found = self._later(range_)
+        return self.standing(range_) if found is None else found.rows
 
-    def named(self, id_: PartitionId, position: int) -> str:
-        """Return how users know a row."""
-        return f"a row of partition {id_.partition}"
+    def names(self, range_: OffsetRange) -> Sequence[str]:
+        """Return how users know the rows of a range that is not done; nothing where they have no names."""
+        return ()
+
+    def _named(self, range_: OffsetRange, place: int) -> str:
+        found = self._later(range_)
+        names = self.names(range_) if found is None else found.names
+        return names[place] if names else f"a row of partition {range_.id.partition}"
+
+    def _later(self, range_: OffsetRange) -> _Later | None:
+        for held, later in tuple(self._for_later.items()):
+            if held.id == range_.id and held.start <= range_.start and range_.stop <= held.stop:
+                part = slice(range_.start - held.start, range_.stop - held.start)
+                return _Later(later.rows[part], later.names[part])
+        return None
 
     def schema(self, spark: SparkSession) -> StructType:
         """Parse the spout's schema; raises `ConfigurationError` when it has none that is valid."""
@@ -111,8 +130,8 @@ class HeldRowsSource(ABC):
             columns = columns_of(rows, list(schema), types)
         except UnfitRowError as error:
             first = next(place for place, row in enumerate(rows) if not _fits(row, list(schema), types))
-            named = self.named(range_.id, range_.start + first)
-            raise FatalError(
+            named = self._named(range_, first)
+            raise UncomputableError(
                 f"stream {self._name!r}: {self._giver} gave {named} that does not fit the schema: {error}; nothing of "
                 "the batch was applied"
             ) from error

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.control import CONTROL
-from trident.base.errors import ConfigurationError, FatalError
+from trident.base.errors import ConfigurationError, FatalError, UncomputableError
 from trident.base.logs import LogCut
 from trident.base.order import ORDER, order_of
 from trident.base.python_rows import UnfitRowError, columns_of
@@ -171,8 +171,8 @@ class ReadPositions:
         columns.append(pa.nulls(len(rows), pa.string()))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _unfit(self, edge: Edge, why: str) -> FatalError:
-        return FatalError(
+    def _unfit(self, edge: Edge, why: str) -> UncomputableError:
+        return UncomputableError(
             f"stream {self.name!r}: read() yielded a row of partition {edge.range.id.partition} that does not fit the "
             f"schema: {why}; nothing of the batch was applied"
         )

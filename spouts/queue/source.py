@@ -186,10 +186,9 @@ class AckingSource(HeldRowsSource):
             raise OffsetsLostError((range_,))
         return values
 
-    def named(self, id_: PartitionId, position: int) -> str:
-        """Return the message's id."""
-        with self._lock:
-            return f"the message {next(iter(self._pending.ids(position, position + 1)), None)!r}"
+    def names(self, range_: OffsetRange) -> Sequence[str]:
+        """Return the messages by their ids."""
+        return [f"the message {id_!r}" for id_ in self.ids(range_)]
 
     def fail_messages(self, reasons: Mapping[str, Failure]) -> None:
         """See `TakesMessagesBack`."""

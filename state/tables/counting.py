@@ -122,6 +122,19 @@ def check_still_stored(connection: Connection, staged: StagedTable, batch: Batch
         _require_stored(staged.shape.table, expected, staged.count_merged(connection, batch.txid))
 
 
+def check_stored_plainly(connection: Connection, staged: StagedTable, expected: int) -> None:
+    """Raise RefusedError unless the keys that were merged are stored, after what the table does by itself.
+
+    Whether they hold what was written nothing tells: there is no txid beside them.
+    """
+    dialect, table = staged.dialect, staged.shape.table
+    if dialect.run_deferred(connection, table):
+        dialect.run_deferred(connection)
+    elif not dialect.acts_by_itself(connection, table):
+        return
+    _require_stored(table, expected, staged.count_merged(connection, 0))
+
+
 def _require_stored(table: str, expected: int, stored: int) -> None:
     if stored != expected:
         raise RefusedError(

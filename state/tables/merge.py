@@ -70,8 +70,9 @@ def stored_statement(shape: TableShape, source: str, pattern: NullPattern) -> st
 
 
 def merged_statement(shape: TableShape, source: str, pattern: NullPattern) -> str:
-    """Return the SELECT of how many keys of `source` are stored with the txid; needs the parameter `txid`."""
-    conditions = all_of([*matches(shape, pattern), f"t.{TXID} = :txid"])
+    """Return the SELECT of how many keys of `source` are stored, as those of `txid` where rows have one."""
+    guards = [f"t.{TXID} = :txid"] if shape.has_txid else []
+    conditions = all_of([*matches(shape, pattern), *guards])
     return f"SELECT count(*) FROM {shape.quoted} AS t, {source} AS s WHERE {conditions}"
 
 

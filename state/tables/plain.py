@@ -14,6 +14,7 @@ from trident.state.capabilities import WritableByTasks
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 from trident.state.plainly import Holds, PlainFound, PlainTarget
 from trident.state.rows import conform
+from trident.state.tables.counting import check_stored_plainly
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.names import copy_table
 from trident.state.tables.place import plain_placing
@@ -101,6 +102,7 @@ class PlainTable(PlainTarget):
                     f"{rows.num_rows - merged.changed - merged.made} rows were not written to {self._shape.table!r}: a "
                     "trigger or rule of the table kept them out; nothing was written"
                 )
+            check_stored_plainly(connection, self._staged, rows.num_rows)
             self._marks.note_rows(connection, batch, by_task=self._by_task)
             if self._shared and holds is not None:
                 holds(transaction)  # last: who takes the topology over waits for this lock

@@ -88,11 +88,11 @@ class StagedTable:
         return Merged(changed, sum(self._insert(connection, txid, pattern) for pattern in patterns))
 
     def count_merged(self, connection: Connection, txid: int) -> int:
-        """Return how many of the rows are in the state's table as those of the txid."""
+        """Return how many of the rows are in the state's table, where it has txids as those of this one."""
         statements = [
             merged_statement(self.shape, quote(self.table), pattern) for pattern in self.patterns(connection, False)
         ]
-        return sum(int(connection.execute(text(each), {"txid": txid}).scalar_one()) for each in statements)
+        return sum(int(connection.execute(text(each), self._parameters(txid)).scalar_one()) for each in statements)
 
     def patterns(self, connection: Connection, no_null_keys: bool) -> list[NullPattern]:
         """Return which of the key columns are null together."""

@@ -532,7 +532,7 @@ def table_that_keeps_its_rows(world: World) -> Trouble:
 
 
 _RANGES, _STANDING = "coordinators/plans/ranges.py", "coordinators/holding/standing.py"
-_TAKEOVER, _DECIDING = "coordinators/holding/takeover.py", "coordinators/decisions/deciding.py"
+_TELLING, _DECIDING = "coordinators/holding/telling.py", "coordinators/decisions/deciding.py"
 _COUNTING, _COMMITTER = "state/tables/counting.py", "coordinators/batches/committer.py"
 _FENCING = "coordinators/holding/fencing.py"
 
@@ -577,7 +577,7 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
     position_lost_in_a_recorded_reset: (),
     state_from_a_backup_in_a_recorded_reset: (),
     table_emptied_in_a_recorded_reset: (),
-    rows_too_new_for_a_recorded_reset: (f"{_TAKEOVER} RESET_CLEARING",),
+    rows_too_new_for_a_recorded_reset: (f"{_TELLING} RESET_CLEARING",),
     rows_of_another_moment_resumed: (),
     topic_made_anew: (f"{_RANGES} RESET_ANEW",),
     topic_deleted: (f"{_RANGES} RESET_ANEW",),
@@ -605,6 +605,10 @@ ELSEWHERE = {
     "spouts/files/errors.py RESET_FROM_THE_BEGINNING": 1,
     # integration_tests/state/test_states_that_refer.py::test_a_row_that_an_undo_needs_leaves_one_way
     "coordinators/holding/carrying_out.py RESET_CLEARING": 1,
+    # tests/coordinators/test_levels_kept.py, tests/doctor/test_examining.py
+    "coordinators/holding/plain_standing.py RESET_ANEW": 3,
+    "coordinators/holding/plain_standing.py RESET_CLEARING": 2,
+    "coordinators/holding/plain_standing.py RESET_LOST": 2,
     # integration_tests/sinks/test_several_outputs.py::test_a_table_that_was_dropped_stops_the_start
     "state/row_tables/keeping.py RESET_KEEPING_ROWS": 1,
     # integration_tests/sinks/test_several_outputs.py::test_records_that_can_never_be_sent_are_taken_out_of_what_waits

@@ -6,12 +6,15 @@ import json
 import logging
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tests.cli.making import SceneTopology
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_run import OPTIONS
 from trident.base.levels import Level
+from trident.cli import deciding
 from trident.cli.app import run as command
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
@@ -158,6 +161,29 @@ def test_a_weaker_level_is_said_with_what_it_does_not_promise(
     TopologyRun(make_job(topic, SqliteState("sums"), level=level).plan(), ledger, OPTIONS).run()
     assert f"it runs at level {level}, not exactly_once: {level.not_promised}" in said(capsys, "status")
     assert json.loads(said(capsys, "status", "--json"))["level"] == level
+
+
+@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_of_what_is_taken_out_at_a_weaker_level_nobody_says_what_it_has(
+    file: Path,
+    topic: Topic,
+    capsys: pytest.CaptureFixture[str],
+    level: Level,
+    is_gone: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = make_job(topic, SqliteState("sums"), SqliteState("totals"), level=level)
+    TopologyRun(job.plan(), SqliteLedger(file), OPTIONS).run()
+    if is_gone and level.is_plain:
+        with sqlite3.connect(file) as connection:
+            connection.execute("DROP TABLE totals")
+    topology = SceneTopology(SimpleNamespace(job=lambda: job))  # type: ignore[arg-type]
+    monkeypatch.setattr(deciding, "load_topology", lambda name: topology)
+    assert command(["drop", "m:t", "totals", "--yes", "--ledger", str(file)]) == 0
+    heard = capsys.readouterr().out
+    assert ("totals has every txid up to" in heard) is not level.is_plain
+    assert ("what it has of those before it was not looked at" in heard) is level.is_plain
 
 
 def test_the_first_level_is_not_said(file: Path, topic: Topic, capsys: pytest.CaptureFixture[str]) -> None:

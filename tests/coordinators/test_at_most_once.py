@@ -38,6 +38,7 @@ from trident.coordinators.options import RunOptions, Until
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.state.memory.plain import PlainMemory
 from trident.state.plainly import Holds
+from trident.state.staged import HeldUpdates
 from trident.testing.coordinators import PlayedClock
 
 Meddle = Callable[[ProcessRequest, ProcessResult], ProcessResult]
@@ -146,6 +147,7 @@ def test_what_is_no_fault_of_a_batch_ends_the_run_with_the_first_one(error, capl
     with pytest.raises(type(error)) as raised:
         run(job, place.ledger(), replace(OPTIONS, max_pending=4))
     assert raised.value is error
+    assert any("1 batches that are recorded as done were lost" in note for note in error.__notes__), "whatever it is"
     assert place.ledger().view().status("payments").done == 1
     assert "txid=1 lost" in caplog.text
 
@@ -198,9 +200,59 @@ def test_until_the_first_batch_of_a_run_is_written_no_second_one_is_recorded():
 
 def test_a_run_that_has_lost_all_that_it_has_recorded_ends_with_an_error():
     place = memory_place()
-    with pytest.raises(FatalError, match=r"all batches that this run has recorded are lost \(2\)"):
+    with pytest.raises(FatalError, match=r"had something to write are lost \(2\)"):
         run(job_of(place, 20, failing(RetryableError("a function raised"))), place.ledger())
     assert place.ledger().view().status("payments").done == 2
+
+
+def only_rows_of(since: int, every: int, *of: str) -> Meddle:
+    """Let a batch have no rows (a filter lets nothing pass) unless it is one of those, for the targets `of` or all."""
+
+    def filter_out(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+        if request.batch.txid >= since and request.batch.txid % every == 0:
+            return result
+        updates = {
+            name: HeldUpdates(each.rows.slice(0, 0)) if name in (of or result.updates) else each
+            for name, each in result.updates.items()
+            if isinstance(each, HeldUpdates)
+        }
+        return replace(result, updates=updates)
+
+    return filter_out
+
+
+@pytest.mark.parametrize("of", [(), ("totals",)], ids=["all targets", "one target"])
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_a_target_that_refuses_all_its_rows_stops_the_topology_whatever_is_between_them(every, of, monkeypatch):
+    asked = list[int]()
+    write = PlainMemory.write
+
+    def refusing(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
+        if self.name == "balances":
+            write(self, batch, rows, *holds)
+            return
+        asked.append(batch.txid)
+        raise RefusedError("a constraint")
+
+    monkeypatch.setattr(PlainMemory, "write", refusing)
+    place, states = memory_place(), ("balances", "totals") if of else ("totals",)
+    with pytest.raises(FatalError, match=r"the last [3-9] batches were lost"):
+        run(job_of(place, 400, only_rows_of(1, every, *of), *states), place.ledger(), replace(OPTIONS, max_tries=3))
+    assert len(asked) <= 3 + OPTIONS.max_pending, "what was recorded by then, and no more"
+    assert place.ledger().view().status("payments").done < 40, "its source is not emptied"
+
+
+def test_batches_without_rows_make_no_room_for_what_a_lasting_fault_loses(monkeypatch):
+    def refusing(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
+        time.sleep(0.05)
+        raise FatalError("no right to write")
+
+    monkeypatch.setattr(PlainMemory, "write", refusing)
+    place = memory_place()
+    with pytest.raises(FatalError, match="no right to write") as raised:
+        run(job_of(place, 400, only_rows_of(4, 1)), place.ledger(), replace(OPTIONS, max_pending=8))
+    assert place.ledger().view().status("payments").done == 4
+    assert any("1 batches that are recorded as done were lost" in note for note in raised.value.__notes__)
 
 
 @pytest.mark.parametrize(("before", "after"), [(4, 1), (1, 4)])

@@ -222,6 +222,29 @@ def test_a_ledger_that_was_lost_or_put_back_is_seen(tmp_path: Path, level: Level
     assert counted(place) == 60
 
 
+@pytest.mark.parametrize("starts", [1, 4])
+def test_at_least_once_a_ledger_that_was_put_back_by_one_txid_writes_that_again(tmp_path: Path, starts: int) -> None:
+    """As one that died between writing and recording it: the same at each start, however often it was started since."""
+    place, topic = sqlite_place(tmp_path, apart=True), payments(1, 30)
+    job = make_job(topic, place.state("balances"), level=Level.AT_LEAST_ONCE)
+    run(job, place.ledger())
+    backup = Path(shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup"))
+    topic.partitions[0] += [("late", 1)] * 10
+    for _ in range(starts):
+        run(job, place.ledger())
+    lose_ledger(tmp_path, backup)
+    run(job, place.ledger())
+    assert counted(place) == 40 + 10
+    assert place.ledger().view().status("payments").done == 4
+    topic.partitions[0] += [("late", 1)] * 10
+    run(job, place.ledger())
+    assert counted(place) == 50 + 10
+    lose_ledger(tmp_path, backup)
+    for _ in range(2):
+        with pytest.raises(MismatchError, match=r"has rows of txid 5, and the ledger .* has txid 3 done"):
+            run(job, place.ledger())
+
+
 def test_a_reset_beside_a_lost_ledger_is_finished_by_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -14,12 +15,15 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.making import write_module
-from tests.coordinators.fakes import LAYOUT
+from tests.coordinators.fakes import LAYOUT, ListJob, make_job
 from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
-from trident.base.errors import FatalError, LeaseHeldError, MismatchError
+from tests.coordinators.test_run import OPTIONS, Place, payments, sqlite_place
+from trident.base.errors import FatalError, LeaseHeldError, MismatchError, RetryableError
 from trident.base.levels import Level as Promised
 from trident.base.timeouts import Timeouts
 from trident.cli.app import run
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import MemoryLedger, SqliteLedger
 from trident.coordinators.registered import Lease
 from trident.doctor import examining
@@ -28,6 +32,7 @@ from trident.doctor.bounded import bounded
 from trident.doctor.clusters import uses_of
 from trident.doctor.examining import examine
 from trident.doctor.findings import Check, Finding, Level, ok, problem, span
+from trident.doctor.standing import look_at_ledger
 from trident.doctor.subject import KafkaOutput, Subject, opened_subject
 from trident.graph.nodes import SinkNode
 from trident.state import KafkaSink, SqliteState
@@ -183,6 +188,72 @@ def test_tables_of_a_weaker_level_are_looked_at(tmp_path: Path) -> None:
     with sqlite3.connect(file) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [], "it makes nothing"
     ledger.close()
+
+
+def run_weaker(folder: Path, promised: Promised) -> tuple[Place, ListJob]:
+    place = sqlite_place(folder, apart=True)
+    job = make_job(payments(1, 30), place.state("balances"), level=promised)
+    TopologyRun(job.plan(), place.ledger(), OPTIONS).run()
+    return place, job
+
+
+def execute(file: Path, statement: str) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(statement)
+
+
+@pytest.mark.parametrize("promised", [Promised.AT_LEAST_ONCE, Promised.AT_MOST_ONCE])
+@pytest.mark.parametrize("what", ["nothing", "dropped", "emptied", "ledger lost", "ledger put back"])
+def test_what_a_start_would_refuse_of_a_plain_table_is_a_problem(tmp_path: Path, promised: Promised, what: str) -> None:
+    place, job = run_weaker(tmp_path, promised)
+    backup = shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup")
+    job.topic.partitions[0] += [("late", 1)] * 30
+    TopologyRun(job.plan(), place.ledger(), OPTIONS).run()
+    if what in ("dropped", "emptied"):
+        execute(tmp_path / "balances.sqlite", f"{'DROP TABLE' if what == 'dropped' else 'DELETE FROM'} balances")
+    elif what != "nothing":
+        for file in tmp_path.glob("ledger.sqlite*"):
+            file.unlink()
+        if what == "ledger put back":
+            shutil.copy(backup, tmp_path / "ledger.sqlite")
+    ledger, plan = place.ledger(), job.plan()
+    ledger.open(SHORT)
+    topology = weaker("payments", targets=dict(plan.targets))
+    with opened_subject(topology, ledger, SHORT, timedelta(seconds=30)) as opened:  # type: ignore[arg-type]
+        opened = replace(opened, timeouts=Timeouts(lease=timedelta(seconds=5)))
+        (found,) = [each for each in examine(opened) if each.about == "the table of 'balances'"]
+    ledger.close()
+    if what == "nothing":
+        assert str(found) == "ok       the table of 'balances': it is there and fits"
+        return
+    assert found.level is Level.PROBLEM
+    with pytest.raises(MismatchError) as refused:
+        TopologyRun(plan, place.ledger(), OPTIONS).run()
+    assert what == "ledger lost" or found.found in str(refused.value), "the words of the start"
+    assert found.next.split(";")[-1].rstrip(".") in str(refused.value), "and its ways on"
+
+
+@pytest.mark.parametrize("promised", list(Promised))
+def test_of_a_txid_that_is_not_done_it_says_what_the_level_does(tmp_path: Path, promised: Promised) -> None:
+    def fail(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+        if request.batch.txid == 2:
+            raise RetryableError("an executor went away")
+        return result
+
+    place = sqlite_place(tmp_path)
+    job = make_job(payments(1, 30), place.state("balances"), level=promised, meddle=fail)
+    if promised is Promised.AT_MOST_ONCE:
+        TopologyRun(job.plan(), place.ledger(), OPTIONS).run()  # where it is lost and done
+    else:
+        with pytest.raises(FatalError):
+            TopologyRun(job.plan(), place.ledger(), OPTIONS).run()
+    said = [each.means for each in look_at_ledger(replace(subject(), ledger=place.ledger())) if each.means]
+    means = {
+        Promised.EXACTLY_ONCE: ["nothing of that txid is in any result"],
+        Promised.AT_LEAST_ONCE: ["what is written of that txid by now stays in the results, and is written again"],
+        Promised.AT_MOST_ONCE: [],
+    }
+    assert said == means[promised]
 
 
 def test_clusters_of_sinks_of_a_weaker_level_are_looked_at() -> None:

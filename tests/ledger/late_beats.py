@@ -8,7 +8,7 @@ import pytest
 
 from tests.ledger.making import LONG, run_out
 from trident.base.errors import FencedError, LeaseHeldError
-from trident.coordinators.holding.keeping import Hears, Heartbeat
+from trident.coordinators.holding.keeping import HearsOfLease, Heartbeat
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.coordinators.registered import Lease
@@ -17,7 +17,7 @@ from trident.coordinators.registered import Lease
 def check_that_who_beats_keeps_a_lease_that_has_run_out(owner: SqlLedger, other: SqlLedger) -> None:
     epoch = owner.acquire("payments", Lease("one", LONG)).epoch
     fenced: list[FencedError] = []
-    with Heartbeat(owner, "payments", epoch, LONG, Hears(fenced.append)):
+    with Heartbeat(owner, "payments", epoch, LONG, HearsOfLease(fenced.append)):
         for _ in range(3):
             run_out(owner)
             # by then its sessions would have been ended, for nothing

@@ -21,7 +21,7 @@ from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_ov
 from trident.base.errors import ConfigurationError, FatalError, FencedError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import ResetDecision
-from trident.coordinators.holding.keeping import Hears, Heartbeat
+from trident.coordinators.holding.keeping import HearsOfLease, Heartbeat
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.sql.asserted import set_progress
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
@@ -134,7 +134,7 @@ def test_a_living_holder_keeps_its_lease_when_the_clock_is_set(
     other.open()
     fenced: list[FencedError] = []
     with (
-        Heartbeat(ledger, "payments", epoch, LONG, Hears(fenced.append)),
+        Heartbeat(ledger, "payments", epoch, LONG, HearsOfLease(fenced.append)),
         pytest.raises(LeaseHeldError, match="held by one"),
     ):
         other.acquire("payments", Lease("two", LONG))

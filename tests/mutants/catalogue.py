@@ -194,8 +194,8 @@ _EQUALITY = (
     Mutant(
         "what tasks refuse is recorded with its state",
         "coordinators/batches/runner.py",
-        "            raise self.refused(error.state, batch, error) from error\n        except UnprocessableError",
-        "            raise\n        except UnprocessableError",
+        "            raise self.refused(error.state, batch, error) from error\n        except (UnprocessableError",
+        "            raise\n        except (UnprocessableError",
         _BAD_NEWS,
     ),
     Mutant(

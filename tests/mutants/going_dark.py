@@ -122,8 +122,8 @@ GOING_DARK: Final = (
     Mutant(
         "a run names what does not return every batch_timeout",
         "coordinators/holding/run.py",
-        "Repeater(options.give_up_after, self._stopping, options.batch_timeout)",
-        "Repeater(options.give_up_after, self._stopping)",
+        "Repeater(options.give_up_after, self._stopping, options.batch_timeout, self._hear)",
+        "Repeater(options.give_up_after, self._stopping, hears=self._hear)",
         _HUNG,
     ),
     Mutant(

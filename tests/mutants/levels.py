@@ -13,6 +13,9 @@ _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _OWNING: Final = ("tests/state/test_owning.py",)
 _STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
+_NAMED: Final = ("tests/coordinators/test_acking.py::test_values_that_do_not_fit_are_named_by_their_message",)
+_FAULTS: Final = ("tests/coordinators/test_whose_fault.py",)
+_RECORDED: Final = ("tests/coordinators/test_recorded.py",)
 _MOST: Final = ("tests/coordinators/test_at_most_once.py",)
 
 LEVELS: Final = (
@@ -29,9 +32,7 @@ LEVELS: Final = (
         "at most once a batch is recorded before it is processed",
         "coordinators/levels/behind.py",
         "            record()\n",
-        "            self._batches[batch] = _Stands.PROCESSING\n"
-        "            self._process(batch, outcome)\n"
-        "            record()\n",
+        "            self._recorded.add(batch)\n            self._process(batch, outcome)\n            record()\n",
         (*_LEVELS, *_LIVES),
     ),
     Mutant(
@@ -89,6 +90,20 @@ LEVELS: Final = (
         "            self._marks.note_rows(connection, batch, by_task=self._by_task)\n",
         "",
         _KEPT,
+    ),
+    Mutant(
+        "what a trigger takes away from a plain table again is no write",
+        "state/tables/plain.py",
+        "            check_stored_plainly(connection, self._staged, rows.num_rows)\n",
+        "",
+        _PLAIN,
+    ),
+    Mutant(
+        "what waits for the COMMIT of a plain table runs before its rows are counted",
+        "state/tables/counting.py",
+        "    if dialect.run_deferred(connection, table):\n        dialect.run_deferred(connection)\n    elif not",
+        "    if not",
+        ("integration_tests/levels/test_plain_tables.py",),
     ),
     Mutant(
         "tasks that write to a plain table do not wait for one another",
@@ -171,6 +186,34 @@ LEVELS: Final = (
         _STOPPED,
     ),
     Mutant(
+        "at least once a ledger that was put back by one txid is no other at its second start",
+        "coordinators/holding/run.py",
+        "                if not self._may_come_again or error.known <= above:\n                    raise\n",
+        "                raise\n",
+        _KEPT,
+    ),
+    Mutant(
+        "whatever ends a run, what was lost is told",
+        "coordinators/holding/run.py",
+        "        except BaseException as error:\n            self._tell_of_what_was_lost(error)\n            raise\n",
+        "",
+        _MOST,
+    ),
+    Mutant(
+        "doctor holds a table of a weaker level against the ledger",
+        "trident/doctor/databases.py",
+        "        check_plain(_snapshot_of(standing), name, found, txids_ahead(standing.level))\n",
+        "        pass\n",
+        ("tests/doctor/test_examining.py",),
+    ),
+    Mutant(
+        "doctor sees that a table is of another ledger",
+        "trident/doctor/databases.py",
+        "        check_unknown(subject.topology, name, found)\n",
+        "",
+        ("tests/doctor/test_examining.py",),
+    ),
+    Mutant(
         "doctor looks at the tables of a weaker level",
         "trident/doctor/examining.py",
         "        *_of_plain(subject),\n",
@@ -187,21 +230,21 @@ LEVELS: Final = (
     Mutant(
         "no more is recorded than may be lost",
         "coordinators/levels/behind.py",
-        "while self._broken is None and not self._has_room() and not",
+        "while recorded.broken is None and not recorded.has_room(self._most()) and not",
         "while False and not",
         _LEVELS,
     ),
     Mutant(
         "a topology that loses every batch is stopped",
         "coordinators/levels/behind.py",
-        "            if self._in_a_row >= self._most_in_a_row:\n",
+        "            if recorded.too_many_in_a_row:\n",
         "            if False:\n",
         _LEVELS,
     ),
     Mutant(
         "a stop waits for what is recorded",
         "coordinators/levels/behind.py",
-        "            while self._pending():\n                self._changed.wait(_LOOK_S)\n",
+        "            while recorded.pending:\n                self._changed.wait(_LOOK_S)\n",
         "            pass\n",
         _LEVELS,
     ),
@@ -276,6 +319,27 @@ LEVELS: Final = (
         _MOST,
     ),
     Mutant(
+        "a row that does not fit loses its batch alone",
+        "spouts/python/held_rows.py",
+        "            raise UncomputableError(\n",
+        "            raise ValueError(\n",
+        _NAMED,
+    ),
+    Mutant(
+        "records that can't be read are no fault of a run",
+        "coordinators/levels/ending.py",
+        "    UncomputableError,\n    RefusedError,",
+        "    RefusedError,",
+        (*_FAULTS, *_NAMED),
+    ),
+    Mutant(
+        "a message that is read behind its ack is named",
+        "spouts/python/held_rows.py",
+        "_Later(self.standing(item), self.names(item))",
+        "_Later(self.standing(item), ())",
+        _NAMED,
+    ),
+    Mutant(
         "what is no fault of a batch ends the run",
         "coordinators/levels/ending.py",
         "    return isinstance(error, _OF_ONE_BATCH)\n",
@@ -285,31 +349,53 @@ LEVELS: Final = (
     Mutant(
         "what ends the run leaves no room in which another batch is recorded",
         "coordinators/levels/behind.py",
-        "            ends = not is_lost_alone(error) and self._break(error)\n"
-        "            if self._batches.pop(batch) is not _Stands.GIVEN_UP:\n"
-        "                self._count(batch, error)\n"
+        "            is_lost, ends = self._recorded.lose(batch, error)\n"
+        "            if is_lost:\n"
+        "                self._tell_lost(batch, error)\n"
         "            self._changed.notify_all()\n",
-        "            if self._batches.pop(batch) is not _Stands.GIVEN_UP:\n"
-        "                self._count(batch, error)\n"
+        "            is_lost, ends = self._recorded.lose(batch, RetryableError('lost'))\n"
+        "            if is_lost:\n"
+        "                self._tell_lost(batch, error)\n"
         "            self._changed.notify_all()\n"
         "        threading.Event().wait(0.1)\n"
         "        with self._changed:\n"
-        "            ends = not is_lost_alone(error) and self._break(error)\n",
+        "            ends = not isinstance(error, RetryableError) and self._recorded.break_with(error)\n",
         _MOST,
     ),
     Mutant(
         "until a run has written a batch one may be lost",
-        "coordinators/levels/behind.py",
-        "(self._most() if self._has_written else 1)",
-        "self._most()",
-        _MOST,
+        "coordinators/levels/recorded.py",
+        "(most if self.has_written else 1)",
+        "most",
+        (*_RECORDED, *_MOST),
     ),
     Mutant(
         "a run that has lost all of it ends with an error",
         "coordinators/levels/behind.py",
-        "        if self.lost and not self._has_written:\n",
+        "        if recorded.lost and not recorded.has_written:\n",
         "        if False:\n",
         _MOST,
+    ),
+    Mutant(
+        "a batch without rows is no sign that rows are taken",
+        "coordinators/levels/recorded.py",
+        "        if rows:\n            self.has_written = True\n            del self._in_a_row[_ANY]\n",
+        "        self.has_written = True\n        del self._in_a_row[_ANY]\n",
+        (*_RECORDED, *_MOST),
+    ),
+    Mutant(
+        "what one target refuses each time stops a topology whose others take theirs",
+        "coordinators/levels/writing.py",
+        "                    self.ended_at(name, is_written=False)\n",
+        "                    pass\n",
+        _MOST,
+    ),
+    Mutant(
+        "what a target takes parts what it has refused",
+        "coordinators/levels/recorded.py",
+        "        del self._in_a_row[target]\n",
+        "        pass\n",
+        _RECORDED,
     ),
     Mutant(
         "a rebalance changes how many may be lost",
@@ -335,7 +421,7 @@ LEVELS: Final = (
     Mutant(
         "a batch counts as lost of which nobody knows whether it is recorded",
         "coordinators/levels/parts.py",
-        "            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):\n",
+        "            if self._answers.has_lost or isinstance(error.__cause__, OutcomeUnknownError):\n",
         "            if isinstance(error.__cause__, OutcomeUnknownError):\n",
         _MOST,
     ),

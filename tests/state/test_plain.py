@@ -96,6 +96,24 @@ def test_rows_are_merged_by_key_and_null_is_a_key(opened: Opened) -> None:
     target.close()
 
 
+@pytest.mark.parametrize("when", ["INSERT", "UPDATE"])
+def test_what_a_trigger_takes_away_again_is_refused(tmp_path: Path, when: str) -> None:
+    target = SqliteState("sums", path=tmp_path / "sums.sqlite").open_plain(LAYOUT, MemoryDatabase())
+    target.prepare()
+    target.write(batch(1), rows(*[("bob", 1, 1, 1)] * (when == "UPDATE"), ("ann", 1, 1, 1)))
+    with sqlite3.connect(tmp_path / "sums.sqlite") as connection:
+        connection.execute(
+            f"CREATE TRIGGER t AFTER {when} ON sums WHEN new.account = 'bob' "
+            "BEGIN DELETE FROM sums WHERE account = 'bob'; END"
+        )
+        before = connection.execute("SELECT * FROM sums").fetchall()
+    with pytest.raises(RefusedError, match="1 of 2 staged rows were not stored in 'sums'"):
+        target.write(batch(2), rows(("ann", 1, 1, 1), ("bob", 1, 1, 1)))
+    with sqlite3.connect(tmp_path / "sums.sqlite") as connection:
+        assert connection.execute("SELECT * FROM sums").fetchall() == before, "nothing of the batch is written"
+    target.close()
+
+
 def test_several_that_write_at_once_lose_no_update(opened: Opened) -> None:
     target, read = opened
     target.prepare()

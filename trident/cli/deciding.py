@@ -128,9 +128,12 @@ def drop(
             yes,
         )
         decision = decisions.drop(loaded, found, name=name)
+    has = f"{name} has every txid up to {decision.txid}"
+    if standing.level.is_plain:  # it stands at none, and its table may be gone
+        has = f"{name} gets nothing behind txid {decision.txid}, and what it has of those before it was not looked at"
     note = (
-        f"{name} has every txid up to {decision.txid}; start the version without it: this one, started first, takes it "
-        "back. One that is to take its place needs another name, and a table of its own"
+        f"{has}; start the version without it: this one, started first, takes it back. One that is to take its place "
+        "needs another name, and a table of its own"
     )
     _say(decision, loaded.name, note, as_json)
 

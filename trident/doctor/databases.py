@@ -9,11 +9,17 @@ from typing import Final
 from sqlalchemy import text
 
 from trident.base.errors import ConfigurationError, FatalError
+from trident.base.identity import Owner
+from trident.coordinators.holding.plain_standing import check_plain, check_unknown, txids_ahead
+from trident.coordinators.holding.standing import ApartError
+from trident.coordinators.ledger.view import TopologyStatus
+from trident.coordinators.registered import Snapshot
 from trident.doctor.clients import reading
 from trident.doctor.findings import Finding, ok, problem
 from trident.doctor.subject import PlainInSql, Subject
 from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.outbox.target import OutboxTarget
+from trident.state.plainly import PlainFound
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.postgres.dialect import OLDEST
 from trident.state.postgres.writer import PostgresWriting
@@ -104,9 +110,46 @@ def plain_databases_of(subject: Subject) -> tuple[tuple[DatabaseAt, PlainInSql],
 
 def look_at_plain(subject: Subject, target: PlainInSql) -> Iterator[Finding]:
     """Say whether the table can be written to as the topology is; what a start would make is made and rolled back."""
+    about = f"the table of {target.name!r}"
     target.look(subject.topology)
-    target.found(subject.topology)
-    yield ok(f"the table of {target.name!r}", "it is there and fits, or the first start makes it")
+    found = target.found(subject.topology)
+    if found is None:
+        yield ok(about, "it is there and fits, or the first start makes it")
+        return
+    try:
+        _hold_against_ledger(subject, target.name, found)
+    except ApartError as error:
+        yield problem(about, error.found, "a start is refused, and changes nothing", error.ways)
+        return
+    yield ok(about, "the first start makes it" if found.is_missing else "it is there and fits")
+
+
+def _hold_against_ledger(subject: Subject, name: str, found: PlainFound) -> None:
+    """Raise ApartError for what a start would refuse."""
+    view = subject.ledger.view()
+    if subject.topology not in view.topologies():
+        check_unknown(subject.topology, name, found)
+        return
+    standing = view.status(subject.topology)
+    if standing.open_reset is None:  # else the next start finishes that first
+        check_plain(_snapshot_of(standing), name, found, txids_ahead(standing.level))
+
+
+def _snapshot_of(standing: TopologyStatus) -> Snapshot:
+    """Return what a table is held against, as whoever holds the topology would have read it."""
+    return Snapshot(
+        Owner(standing.name, standing.incarnation),
+        standing.birth_txid,
+        standing.done,
+        done_attempt=0,
+        done_plan=None,
+        pin=None,
+        live=(),
+        starts=None,
+        last_txid=standing.last_txid,
+        last_attempt=standing.last_attempt,
+        births=standing.births,
+    )
 
 
 def look_at_tasks_login(writing: PostgresWriting) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import func, select
 
+from trident.base.levels import Level
 from trident.coordinators.batches.backlogs import MOST_BEHIND
 from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
@@ -98,14 +99,14 @@ def _waiting_for_a_person(standing: TopologyStatus) -> Iterator[Finding]:
         yield problem(
             LEDGER,
             refused_by_state(standing.name, standing.refusal),
-            f"nothing behind txid {standing.done} is in any result, and nothing is lost",
+            f"{_written_of(standing, f'behind txid {standing.done}')}, and nothing is lost",
             f"trident status {standing.name} names the commands that go on",
         )
     elif standing.refusal is not None:
         yield warning(
             LEDGER,
             refused_by_state(standing.name, standing.refusal),
-            "nothing of that txid is in any result",
+            _written_of(standing, "of that txid"),
             f"the next start tries it again{_but_for(standing)}",
         )
     if standing.open_reset is not None:
@@ -117,6 +118,13 @@ def _waiting_for_a_person(standing: TopologyStatus) -> Iterator[Finding]:
         )
     for decision in standing.decisions:
         yield ok(LEDGER, f"decided and not finished: {decision}")
+
+
+def _written_of(standing: TopologyStatus, which: str) -> str:
+    """Return what became of what is not done, as the level has it."""
+    if standing.level is Level.AT_LEAST_ONCE:
+        return f"what is written {which} by now stays in the results, and is written again"
+    return f"nothing {which} is in any result"
 
 
 def _but_for(standing: TopologyStatus) -> str:

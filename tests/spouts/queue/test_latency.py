@@ -15,7 +15,7 @@ from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
 from tests.spouts.queue.test_process import running, taken, until
 from trident.base.identity import Epoch
 from trident.base.latency import MINUTES, SAMPLED, CompleteLatency, RollingLatency
-from trident.coordinators.holding.keeping import Hears, Heartbeat
+from trident.coordinators.holding.keeping import HearsOfLease, Heartbeat
 from trident.coordinators.ledger import MemoryLedger
 
 SECONDS = st.floats(0, 3_600)
@@ -86,6 +86,6 @@ def test_a_beat_takes_along_what_is_measured() -> None:
             return False
 
     run = started(Hearing())
-    hears = Hears(lambda error: None, latencies=lambda: said)
+    hears = HearsOfLease(lambda error: None, latencies=lambda: said)
     with Heartbeat(run.ledger, "payments", run.epoch, timedelta(milliseconds=60), hears):
         assert told.wait(10)
