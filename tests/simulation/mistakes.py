@@ -19,7 +19,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import MakePlan
-from trident.coordinators.registered import Snapshot
+from trident.coordinators.registered import Birth, Snapshot
 from trident.spouts.base import Source
 from trident.state.capabilities import resetting_of
 from trident.state.target import Target
@@ -93,7 +93,7 @@ def bears_without_recording(taking: TakeOver, found: Standing) -> None:
         taking.stores[name].register(snapshot.owner, taking.epoch, snapshot.done)
 
 
-def bears_at_the_beginning(taking: TakeOver, found: Standing) -> None:
+def bears_at_the_beginning(taking: TakeOver, found: Standing, _: tuple[Birth, ...] = ()) -> None:
     """Register a new state as one that has been there since the topology began."""
     births = tuple(replace(birth, txid=taking.snapshot.birth_txid) for birth in found.births)
     if births:
