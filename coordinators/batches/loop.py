@@ -196,8 +196,6 @@ class Loop:
         self._advance(Broken(error), now)
         return self._settled(now)
 
-    # what follows from it
-
     def _hold_back(self, batch: BatchId, error: BaseException, now: float) -> None:
         """Keep bad news of a batch until everything before it is done; of one that was dropped it is void."""
         flight = self.flights.get(batch.attempt)

@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
+from trident.base.advice import DROP
 from trident.base.errors import MismatchError
 from trident.state.databases.base import HasSchemas, SqlDatabase
 from trident.state.tables.dialect import Dialect
@@ -147,5 +148,5 @@ def refuse_others(connection: Connection, ownership: Ownership, topology: str, n
 
 
 _RELEASED: Final = (
-    ". If that one does not write there any more, take it out of its topology (trident drop), or drop the table"
+    f". If that one does not write there any more, take it out of its topology ({DROP}), or drop the table"
 )
