@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks.pages import with_table
 from reliability import published
 from reliability.cases import Case, Fault, Outcome
 from reliability.faults import Operation, Strikes
-from reliability.page import draw
+from reliability.page import FOLDER, draw
+from reliability.page import table as page_table
 from reliability.report import svg, table
 from reliability.results import add, commit_of, commits, read
 from reliability.study import cases
@@ -135,6 +137,14 @@ def test_what_another_commit_has_done_is_not_done(tmp_path: Path) -> None:
     assert commits(file) == ["abc", "def"]
     assert commit_of(Path(__file__).parent)
     assert commit_of(tmp_path) == ""
+
+
+def test_the_page_that_is_there_shows_the_outcomes_beside_it() -> None:
+    outcomes = list(read(FOLDER / "reliability.jsonl").values())
+    page = (FOLDER / "reliability.md").read_text()
+    assert with_table(page, page_table(outcomes)) == page
+    assert not any(each.problem for each in outcomes)
+    assert (FOLDER / "reliability.svg").read_text() == svg(outcomes)
 
 
 def test_the_page_is_made_of_what_was_as_promised_alone(tmp_path: Path) -> None:
