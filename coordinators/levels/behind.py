@@ -20,7 +20,7 @@ from trident.coordinators.batches.hearing import Hears
 from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.levels.ending import lost_all, lost_in_a_row
+from trident.coordinators.levels.ending import lost_all, lost_by, lost_in_a_row
 from trident.coordinators.levels.recorded import Recorded
 from trident.coordinators.levels.writing import OwnedBy, WriteOnce
 from trident.coordinators.options import RunOptions
@@ -239,7 +239,7 @@ class Behind:
 
     def _tell_lost(self, batch: BatchId, error: BaseException) -> None:
         self._changed.notify_all()
-        self._hears(error, batch)
+        self._hears(lost_by(error, batch), batch)
         _log.warning(
             "topology=%s txid=%d lost: it is recorded as done, and what was not written of it by now never is (%d lost "
             "in this run): %s",

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from trident.base.errors import FatalError, OutcomeUnknownError, RefusedError, RetryableError, UncomputableError
+from trident.base.errors import (
+    FatalError,
+    OutcomeUnknownError,
+    RefusedError,
+    RetryableError,
+    TridentError,
+    UncomputableError,
+)
 from trident.base.identity import BatchId
 from trident.coordinators.batches.processor import UnprocessableError
 from trident.coordinators.batches.stopped import StoppedError
@@ -12,6 +19,21 @@ from trident.coordinators.batches.stopped import StoppedError
 
 class WriteUnknownError(FatalError):
     """Nobody knows whether a batch was written, so it is not written again; the next one may well be."""
+
+
+class LostError(FatalError):
+    """A batch is recorded as done, and what was not written of it never is; its cause is what has lost it."""
+
+
+def lost_by(error: BaseException, batch: BatchId) -> LostError:
+    """Return what is reported of a batch that an error has lost."""
+    said = f": {error}" if isinstance(error, TridentError) else ""
+    lost = LostError(
+        f"txid {batch.txid} is lost: it is recorded as done, and what was not written of it by then is not tried "
+        f"again{said}"
+    )
+    lost.__cause__ = error
+    return lost
 
 
 _OF_ONE_BATCH: Final = (

@@ -285,7 +285,11 @@ def test_what_is_lost_is_among_the_errors_of_the_ledger():
     job = job_of(place, 60, failing(RetryableError("an executor went away"), since=4))
     assert run(job, place.ledger()).lost == 3
     (row,) = place.ledger().view().errors("payments")
-    assert (row.count, row.text) == (3, "an executor went away")
+    assert (row.count, row.kind) == (3, "RetryableError")
+    assert row.text == (
+        "txid 6 is lost: it is recorded as done, and what was not written of it by then is not tried again: an "
+        "executor went away"
+    )
 
 
 def test_a_topology_that_is_deactivated_says_what_is_not_written_yet():

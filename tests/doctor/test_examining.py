@@ -38,6 +38,7 @@ from trident.graph.nodes import SinkNode
 from trident.state import KafkaSink, SqliteState
 
 SHORT = Timeouts(lease=timedelta(seconds=0.1))
+LONG = Timeouts(lease=timedelta(seconds=5))
 
 
 class NothingOpen:
@@ -92,7 +93,7 @@ def test_what_is_no_error_of_the_librarys_is_not_hidden() -> None:
 
 
 def test_a_ledger_in_memory_is_told_so() -> None:
-    compiled = SimpleNamespace(spouts={}, targets={}, ends=(), level=Promised.EXACTLY_ONCE)
+    compiled = SimpleNamespace(spouts={}, targets={}, ends=(), level=Promised.EXACTLY_ONCE, spec=lambda: None)
     topology = SimpleNamespace(name="payments", compile=lambda: compiled)
     with opened_subject(topology, MemoryLedger(), SHORT, timedelta(seconds=30)) as opened:  # type: ignore[arg-type]
         found = list(examine(opened))
@@ -144,6 +145,23 @@ def test_the_command_over_files(tmp_path: Path, places: frozenset[str], capsys: 
         assert not (tmp_path / "totals.sqlite").exists(), "it makes nothing"
 
 
+def test_another_version_than_the_one_in_the_ledger_is_a_problem_and_a_queue_is_not_looked_at(tmp_path: Path) -> None:
+    place, job = run_weaker(tmp_path, Promised.EXACTLY_ONCE)
+    spec, ledger = job.plan().spec, place.ledger()
+    ledger.open(SHORT)
+    changed = replace(spec, spouts={name: {"spout": "another"} for name in spec.spouts})
+    for given, levels in ((spec, [Level.OK]), (changed, [Level.OK, Level.PROBLEM])):
+        made = Subject("payments", ledger, LONG, timedelta(seconds=30), spec=given, queues=("orders",))
+        found = list(examine(made))
+        assert [each.level for each in found if each.about == "ledger"] == levels
+        (queue,) = [each for each in found if each.about == "stream 'orders'"]
+        assert (queue.level, queue.found) == (Level.WARNING, "a queue is not looked at")
+    ledger.close()
+    (ill,) = [each for each in found if each.level is Level.PROBLEM]
+    assert "is stored as" in ill.found
+    assert ill.next.startswith("Put the old names and kinds back")
+
+
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scene, file = Scene(tmp_path, SHORTCUT), str(tmp_path / "ledger.sqlite")
     named = write_module(scene)
@@ -162,7 +180,7 @@ def test_a_line_has_all_that_there_is_to_say() -> None:
 
 
 def weaker(name: str, *ends: object, targets: dict[str, object]) -> SimpleNamespace:
-    compiled = SimpleNamespace(spouts={}, targets=targets, ends=ends, level=Promised.AT_LEAST_ONCE)
+    compiled = SimpleNamespace(spouts={}, targets=targets, ends=ends, level=Promised.AT_LEAST_ONCE, spec=lambda: None)
     return SimpleNamespace(name=name, compile=lambda: compiled)
 
 

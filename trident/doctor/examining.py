@@ -27,7 +27,7 @@ from trident.doctor.markers import look_at_markers
 from trident.doctor.rights import look_at_rights
 from trident.doctor.sessions import look_at_sessions
 from trident.doctor.staging import look_at_staging
-from trident.doctor.standing import LEDGER, look_at_clean_up, look_at_ledger
+from trident.doctor.standing import LEDGER, look_at_clean_up, look_at_ledger, look_at_queues
 from trident.doctor.subject import Subject
 from trident.doctor.transactions import look_at_held_back, look_at_own
 from trident.doctor.versions import look_at_java, look_at_versions
@@ -57,6 +57,7 @@ def checks_of(subject: Subject) -> tuple[Check, ...]:
         *_of_databases(subject),
         *_of_plain(subject),
         *_of_clusters(subject),
+        Check("queues", partial(look_at_queues, subject)),
     )
 
 

@@ -8,8 +8,11 @@ from typing import Final
 
 from sqlalchemy import func, select
 
+from trident.base.errors import MismatchError
 from trident.base.levels import Level
 from trident.coordinators.batches.backlogs import MOST_BEHIND
+from trident.coordinators.ledger.rules.specs import merged_spec
+from trident.coordinators.ledger.sql.reads import read_spec
 from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
 from trident.coordinators.ledger.view import TopologyStatus
@@ -47,8 +50,33 @@ def look_at_ledger(subject: Subject) -> Iterator[Finding]:
         return
     held = f"held by {standing.holder}" if standing.is_held else "nobody runs it"
     yield ok(LEDGER, f"txid {standing.done} is done, {standing.live} planned, epoch {standing.epoch}, {held}")
+    yield from _of_another_version(subject)
     yield from _waiting_for_a_person(standing)
     yield from _waiting_to_be_sent(standing)
+
+
+def _of_another_version(subject: Subject) -> Iterator[Finding]:
+    database = subject.ledger.database
+    if subject.spec is None or not isinstance(database, SqlDatabase):
+        return
+    with reading(database) as connection:
+        stored = read_spec(connection, subject.topology)
+    try:
+        merged_spec(stored, subject.spec)
+    except MismatchError as error:
+        found, _, ways = str(error).partition(". Nothing was changed. ")
+        yield problem(LEDGER, found, "a start is refused, and changes nothing", ways)
+
+
+def look_at_queues(subject: Subject) -> Iterator[Finding]:
+    """Say of which streams nothing is looked at."""
+    for name in subject.queues:
+        yield warning(
+            f"stream {name!r}",
+            "a queue is not looked at",
+            "whoever opens it takes messages, or moves those of its other readers",
+            "a start says what is wrong with it, at the first one before anything is stored",
+        )
 
 
 def look_at_clean_up(subject: Subject) -> Iterator[Finding]:

@@ -14,9 +14,11 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.closing import giving_back
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger
+from trident.coordinators.registered import TopologySpec
 from trident.doctor.clients import ClusterAt
 from trident.graph.nodes import SinkNode
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.spouts.queue.acking import AckingSpout
 from trident.state.kafka.marker import transactional_id
 from trident.state.kafka.sink import KafkaSink
 from trident.state.row_tables.plain import PlainRows
@@ -79,6 +81,10 @@ class Subject:
     """Tables that stand at no txid, at a weaker level: of these only whether they are there and fit is asked."""
     plain_outputs: tuple[KafkaOutput, ...] = ()
     """Sinks in Kafka that have no markers and no transactions, at such a level."""
+    spec: TopologySpec | None = None
+    """What the ledger is to know of this version; None where nobody asks."""
+    queues: tuple[str, ...] = ()
+    """Streams from which nobody can be told what is there without taking it."""
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -129,7 +135,10 @@ def opened_subject(
             stack.enter_context(giving_back(f"closing {name!r}", targets[name].close))
         for each in clusters.values():
             stack.enter_context(giving_back("closing a client of Kafka", each.close))
-        made = Subject(topology.name, ledger, timeouts, open_longer_than, {}, streams)
+        queues = tuple(name for name, spout in compiled.spouts.items() if isinstance(spout, AckingSpout))
+        made = Subject(
+            topology.name, ledger, timeouts, open_longer_than, {}, streams, spec=compiled.spec(), queues=queues
+        )
         # what is asked of the others is about positions, markers and transactions, which a weaker level does not have
         plain = {name: target for name, target in targets.items() if isinstance(target, PlainInSql)}
         yield (

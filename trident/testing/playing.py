@@ -274,7 +274,7 @@ def _check_playable(level: Level, given: str) -> None:
     if given and level.is_plain:
         raise ConfigurationError(
             f"{given}: the topology runs at level {level}, and a test plays batches exactly once, so it can't show "
-            "what becomes of them there; leave it out. Nothing was run"
+            "what becomes of them there: play it with level exactly_once, or without deaths. Nothing was run"
         )
 
 
