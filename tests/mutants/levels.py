@@ -407,7 +407,7 @@ LEVELS: Final = (
     Mutant(
         "what is lost is reported",
         "coordinators/levels/behind.py",
-        "        self._hears(error, batch)\n",
+        "        self._hears(lost_by(error, batch), batch)\n",
         "",
         _MOST,
     ),
