@@ -293,16 +293,16 @@ class TakeOver:
     def _look_at_all(self, sources: Mapping[str, Source], check: Callable[[], None]) -> None:
         """Refuse, before anything is changed, what the take-over would refuse after it had begun.
 
-        New sources are asked as well: a topic that is not there is mostly a name that is misspelt.
+        New sources are asked as well, and last, since a queue is taken from then: a topic that is not there is mostly a
+        name that is misspelt.
         """
         seen, positions = self.look(registers=True)
-        starts_to_store(seen, sources, self.repeater)
         if seen.added.is_something:
             check()
-        if seen.open_reset is not None:
-            return  # some states may have followed it, others not
-        self.unless_fenced(partial(self.held_against, seen, positions))
-        self.unless_fenced(partial(self.plain.check, seen))
+        if seen.open_reset is None:  # else some states may have followed it, others not
+            self.unless_fenced(partial(self.held_against, seen, positions))
+            self.unless_fenced(partial(self.plain.check, seen))
+        starts_to_store(seen, sources, self.repeater)
 
     def _has_unborn(self) -> bool:
         """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""

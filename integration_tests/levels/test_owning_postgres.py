@@ -25,6 +25,8 @@ from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState, PostgresTable, StateKind
 from trident.state.capabilities import Transaction
 from trident.state.postgres.database import PostgresDatabase
+from trident.state.tables import plain_marks
+from trident.state.tables.owning import refuse_placed
 
 TABLE = "analytics.sums"
 
@@ -104,6 +106,56 @@ def test_of_two_that_begin_at_one_moment_the_second_waits_and_is_refused(schemas
     assert "topology 'first'" in str(refused[0])
 
 
+def test_who_asks_whether_a_table_stands_at_a_txid_is_waited_for(
+    schemas: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the question and the lock another one could have registered it."""
+    late, late_done = opened(schemas, "one")["exact state"](), threading.Event()
+    look(late, SECOND)
+    late.raise_fence(SECOND, Epoch(1, "line.1"))
+    refused: list[BaseException] = []
+
+    def register() -> None:
+        try:
+            late.register(SECOND, Epoch(1, "line.1"), 0)
+        except MismatchError as error:
+            refused.append(error)
+        late_done.set()
+
+    thread, asked = threading.Thread(target=register), refuse_placed
+
+    def asked_first(*given: object) -> None:
+        asked(*given)  # type: ignore[arg-type]
+        if not thread.is_alive():
+            thread.start()
+            assert not late_done.wait(1), "it has not waited for who asks"
+
+    monkeypatch.setattr(plain_marks, "refuse_placed", asked_first)
+    plain = PostgresState("sums", table=TABLE).open_plain(LAYOUT, PostgresDatabase(through(schemas, "one")))
+    plain.own(FIRST, Epoch(1, "line.1"))
+    thread.join()
+    late.close()
+    plain.close()
+    assert "topology 'first'" in str(refused[0])
+
+
+@pytest.mark.parametrize("level", [Level.AT_LEAST_ONCE, Level.EXACTLY_ONCE])
+def test_a_name_in_another_schema_is_another_table(postgres: Postgres, level: Level) -> None:
+    """The notes are in a schema that both paths lead to, and the table of the second is made by it."""
+    ask(postgres, *(f"CREATE SCHEMA {name}" for name in ("one", "two")))
+    first = job("sums", "sums", Level.AT_LEAST_ONCE)
+    run(job("others", "others", Level.AT_LEAST_ONCE), postgres.dsn, "maker")  # of the notes, in public
+    ask(postgres, "CREATE TABLE one.sums (LIKE others INCLUDING ALL)")
+    run(first, through(postgres, "one,public"), "first")
+    ask(postgres, "CREATE TABLE two.sums (LIKE others INCLUDING ALL)", "DROP TABLE two.sums")
+    run(job("sums", "two.sums", level), through(postgres, "two,public"), "second")
+    run(first, through(postgres, "one,public"), "first")
+    with pytest.raises(MismatchError, match="topology 'first'"):
+        run(job("sums", "one.sums", Level.AT_LEAST_ONCE), through(postgres, "one,public"), "third")
+    run(first, through(postgres, "one,public"), "first")
+    assert counted(postgres, "one.sums") == counted(postgres, "two.sums") == 10
+
+
 def job(name: str, table: str, level: Level, each: int = 10) -> ListJob:
     return make_job(payments(1, each), PostgresState(name, table=table), level=level)
 
@@ -162,8 +214,13 @@ def test_a_reset_may_take_rows_of_its_own_topology_along(postgres: Postgres) -> 
     assert (counted(postgres, "parents"), counted(postgres, "children")) == (0, 0)
 
 
-def test_notes_that_only_others_may_read_stop_no_topology_of_the_first_level(postgres: Postgres) -> None:
+@pytest.mark.parametrize("may_read", [False, True])
+def test_notes_that_only_others_may_write_stop_no_topology_of_the_first_level(
+    postgres: Postgres, may_read: bool
+) -> None:
     run(job("views", "views", Level.AT_LEAST_ONCE), postgres.dsn, "plain")
+    run(job("sums", "sums", Level.AT_LEAST_ONCE), postgres.dsn, "gone")
+    ask(postgres, "DROP TABLE sums")
     made = job("sums", "sums", Level.EXACTLY_ONCE)
     role = f"billing_{secrets.token_hex(4)}"
     ask(
@@ -172,6 +229,7 @@ def test_notes_that_only_others_may_read_stop_no_topology_of_the_first_level(pos
         f"GRANT ALL ON SCHEMA public TO {role}",
         f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}",
         f"REVOKE ALL ON trident_plain, trident_plain_schema FROM {role}",
+        *([f"GRANT SELECT ON trident_plain TO {role}"] if may_read else []),
     )
     try:
         dsn = make_conninfo(postgres.dsn, user=role, password="x")

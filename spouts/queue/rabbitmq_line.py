@@ -100,6 +100,8 @@ class RabbitLine:
         nothing. What it keeps back for long may be on its way to another consumer.
         """
         left = self._left
+        if self._delivered:  # since it was last asked for one
+            return True
         if left is not None and left.steps == self._steps:
             return left.count > 0 and time.monotonic() < left.until
         if self._asked_at is None:

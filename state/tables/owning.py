@@ -20,9 +20,9 @@ from trident.state.tables.versions import PLAIN_TABLES
 
 POSITIONS: Final = "trident_applied"
 NOTES: Final = "trident_plain"
-_RELEASE: Final = """
-    UPDATE trident_plain SET has_left = TRUE, relation = NULL
-    WHERE NOT (topology = :topology AND state = :state) AND NOT has_left AND ({})"""
+_OTHERS: Final = "NOT (topology = :topology AND state = :state)"
+_RELEASE: Final = f"UPDATE trident_plain SET has_left = TRUE WHERE {_OTHERS} AND NOT has_left AND ({{}})"
+_FORGET: Final = f"DELETE FROM trident_plain WHERE {_OTHERS} AND has_left AND ({{}})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,34 +62,65 @@ class Ownership:
 
     def elsewhere(self, connection: Connection, kept: str) -> Iterator[Claim]:
         """Find those of other schemas by the table's number: each address has a path of its own to where they are."""
-        relation = self.dialect.relation(connection, self.table)
-        if relation is None or not isinstance(self.database, HasSchemas):
+        number = self._number(connection)
+        if number is None or not isinstance(self.database, HasSchemas):
             return
-        number = f"{relation.partition(':')[0]}:"
         for schema in self.database.elsewhere(connection, kept, "relation", number, begins=True).schemas:
             place = f"{quote(schema)}.{kept}".replace(":", "\\:")
             where = "relation LIKE :number"
             yield from self._found(connection, kept, place, where, {"number": f"{number}%"}, schema)
 
     def release_if_missing(self, connection: Connection, topology: str, state: str) -> None:
-        """Let notes of others go while there is no table of the name: what is made now is none of theirs."""
+        """Let notes of others go while there is no table of the name: what is made now is none of theirs.
+
+        One that says which table it is of needs nothing: that is another one.
+        """
         if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):
             return
-        asked = {"table": self.table}
-        notes = self._found(connection, NOTES, NOTES, self.dialect.same_table, asked)
-        if any((claim.topology, claim.state) != (topology, state) for claim in notes):
+        where, asked = self._noted_here(connection)
+        if any((claim.topology, claim.state) != (topology, state) for claim in self._of_notes(connection)):
             PLAIN_TABLES.migrate(connection, self.database.schema_terms)
             named = {"topology": topology, "state": state}
-            connection.execute(text(_RELEASE.format(self.dialect.same_table)), {**asked, **named})
+            connection.execute(text(_RELEASE.format(where)), {**asked, **named})
+
+    def forget_who_left(self, connection: Connection, topology: str, state: str) -> None:
+        """Let those who have left the table be new to it, should they come back: it has been another's since."""
+        where, asked = self._noted_here(connection)
+        connection.execute(text(_FORGET.format(where)), {**asked, "topology": topology, "state": state})
 
     def _here(self, connection: Connection, kept: str) -> list[Claim]:
-        if kept == POSITIONS and not self._has(connection, kept):
-            return []
+        if kept == POSITIONS:
+            if not self._has(connection, kept):
+                return []
+            return list(self._found(connection, kept, kept, self.dialect.same_table, {"table": self.table}))
         # a note of a table that is not there holds nothing; a position does: a restore may have left its rows out. Of
         # notes that only others may read nothing is known here, as of those of other schemas
-        if kept == NOTES and not (self.dialect.may_read(connection, kept) and self._has(connection, self.table)):
+        if not (self.dialect.may_read(connection, kept) and self._has(connection, self.table)):
             return []
-        return list(self._found(connection, kept, kept, self.dialect.same_table, {"table": self.table}))
+        return self._of_notes(connection)
+
+    def _of_notes(self, connection: Connection) -> list[Claim]:
+        where, asked = self._noted_here(connection)
+        return list(self._found(connection, NOTES, NOTES, where, asked))
+
+    def _noted_here(self, connection: Connection) -> tuple[str, dict[str, str]]:
+        """Return how the notes of the table are found: by its number, and by name those that know none.
+
+        A name means another table wherever another search path leads.
+        """
+        asked, columns = {"table": self.table}, self.dialect.find_columns(connection, NOTES) or ()
+        by_name = f"({self.dialect.same_table})"
+        if not any(column.name == "relation" for column in columns):
+            return by_name, asked
+        number = self._number(connection)
+        by_number = "" if number is None else " OR relation LIKE :number"
+        numbered = asked if number is None else {**asked, "number": f"{number}%"}
+        return f"relation IS NULL AND {by_name}{by_number}", numbered
+
+    def _number(self, connection: Connection) -> str | None:
+        """Return what a note of the table begins with where databases number theirs; None where it is not there."""
+        relation = self.dialect.relation(connection, self.table)
+        return None if relation is None else f"{relation.partition(':')[0]}:"
 
     def _found(
         self,

@@ -37,7 +37,7 @@ _NOTE_ROWS = text("""
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation
           AND (NOT had_rows OR newest_txid < :txid)""")
 _LEAVE = text("""
-    UPDATE trident_plain SET has_left = TRUE, relation = NULL
+    UPDATE trident_plain SET has_left = TRUE
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND epoch <= :epoch""")
 
 
@@ -67,9 +67,12 @@ class PlainMarks:
         return PlainMark(Owner(topology, incarnation), Epoch(epoch, token), bool(had_rows), newest, is_of_another)
 
     def prepare(self, connection: Connection) -> None:
-        """Make the table of the notes; raises MismatchError for a table that stands at a txid."""
-        refuse_placed(connection, self._ownership, self.name)
+        """Make the table of the notes; raises MismatchError for a table that stands at a txid.
+
+        It is asked under the lock that whoever registers a position holds too: before, another one may do that.
+        """
         PLAIN_TABLES.migrate(connection, self.database.schema_terms)
+        refuse_placed(connection, self._ownership, self.name)
 
     def take(self, connection: Connection, topology: str) -> None:
         """Raise MismatchError for a table that is another one's, before it is made or changed; after `prepare`."""
@@ -82,6 +85,7 @@ class PlainMarks:
         known = {"incarnation": owner.incarnation, "epoch": epoch.number, "token": epoch.token}
         found = {"relation": self._relation(connection), "may_share": self.may_share}
         if connection.execute(_PUT, {**named, **known, **found}).rowcount == 1:
+            self._ownership.forget_who_left(connection, owner.topology, self.name)
             return
         stored = connection.execute(text(f"SELECT epoch FROM trident_plain WHERE {_MINE}"), named).scalar_one()
         raise FencedError(

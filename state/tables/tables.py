@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 from trident.base.errors import MismatchError
+from trident.state.databases.base import HasSchemas
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
 from trident.state.tables.names import KEY_INDEX, STAGING, helper_table, quote_table
 from trident.state.tables.place import SqlPlace, TablePlace
@@ -27,7 +28,8 @@ def prepare_place(connection: Connection, place: SqlPlace) -> None:
     place.dialect.check_server(connection)
     META_TABLES.migrate(connection, place.database.schema_terms)
     _refuse_shared(connection, place)
-    if not place.applied.holders(connection):  # else it was there first
+    # else it was there first; and where tables have numbers a note of one that is gone holds nothing, and is not ours
+    if not place.applied.holders(connection) and not isinstance(place.database, HasSchemas):
         place.ownership.release_if_missing(connection, "", "")
 
 

@@ -14,8 +14,8 @@ OWNING: Final = (
     Mutant(
         "a reset that was replaced empties nothing",
         "state/tables/plain_marks.py",
-        "        if connection.execute(_PUT, {**named, **known, **found}).rowcount == 1:\n            return\n",
-        "        connection.execute(_PUT, {**named, **known, **found})\n        return\n",
+        "        if connection.execute(_PUT, {**named, **known, **found}).rowcount == 1:\n",
+        "        if connection.execute(_PUT, {**named, **known, **found}).rowcount >= 0:\n",
         (*_OWNING, *_RESETS),
     ),
     Mutant(
@@ -142,9 +142,32 @@ OWNING: Final = (
     Mutant(
         "notes that only others may read stop no topology of the first level",
         "state/tables/owning.py",
-        "if kept == NOTES and not (self.dialect.may_read(connection, kept) and ",
-        "if kept == NOTES and not (self._has(connection, kept) and ",
+        "        if not (self.dialect.may_read(connection, kept) and ",
+        "        if not (self._has(connection, kept) and ",
         _POSTGRES,
+    ),
+    Mutant(
+        "whether a table stands at a txid is asked under the lock of who registers one",
+        "state/tables/plain_marks.py",
+        "        PLAIN_TABLES.migrate(connection, self.database.schema_terms)\n"
+        "        refuse_placed(connection, self._ownership, self.name)\n",
+        "        refuse_placed(connection, self._ownership, self.name)\n"
+        "        PLAIN_TABLES.migrate(connection, self.database.schema_terms)\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a note that knows its table's number is found by nothing else",
+        "state/tables/owning.py",
+        '        return f"relation IS NULL AND {by_name}{by_number}", numbered\n',
+        '        return f"{by_name}{by_number}", numbered\n',
+        _POSTGRES,
+    ),
+    Mutant(
+        "who has left a table that another one took is new to it",
+        "state/tables/plain_marks.py",
+        "            self._ownership.forget_who_left(connection, owner.topology, self.name)\n",
+        "",
+        _OWNING,
     ),
     Mutant(
         "a table that was renamed is missed by name",

@@ -111,6 +111,17 @@ def test_who_comes_back_to_what_it_has_left_has_it_again(opened: Mapping[str, Op
         begin(opened["exact state"](), SECOND)
 
 
+@pytest.mark.parametrize("second", ["plain state", "plain sink"])
+def test_who_comes_back_to_what_has_been_another_s_since_is_new_to_it(opened: Mapping[str, Opens], second: str) -> None:
+    begin(opened["plain state"](), FIRST)
+    plain_of(opened["plain state"]()).leave(FIRST, Epoch(1, "line.1"))
+    begin(opened[second](), SECOND)
+    plain_of(opened[second]()).leave(SECOND, Epoch(1, "line.1"))
+    found = plain_of(opened["plain state"]()).found("first")
+    assert found is not None
+    assert found.mark is None, "what it noted says nothing of the rows that are there"
+
+
 def as_version_1(file: Path) -> None:
     with sqlite3.connect(file) as connection:
         for column in ("relation", "may_share", "has_left"):
