@@ -27,6 +27,7 @@ from trident.state.capabilities import Transaction
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.tables import plain_marks
 from trident.state.tables.owning import refuse_placed
+from trident.state.target import Target
 
 TABLE = "analytics.sums"
 
@@ -137,6 +138,31 @@ def test_who_asks_whether_a_table_stands_at_a_txid_is_waited_for(
     late.close()
     plain.close()
     assert "topology 'first'" in str(refused[0])
+
+
+@pytest.mark.parametrize("kind", ["exact state", "exact sink"])
+@pytest.mark.parametrize("spelling", ["t", "public.t"])
+def test_of_two_that_have_looked_one_has_the_table_by_whatever_name(
+    postgres: Postgres, kind: str, spelling: str
+) -> None:
+    """No key of the positions tells two spellings of one table apart."""
+
+    def of(table: str) -> Target:
+        state = PostgresState("sums", table=table, dsn=postgres.dsn, kind=StateKind.NON_TRANSACTIONAL)
+        return opens(state, PostgresTable("out", table=table, dsn=postgres.dsn), table)[kind]()
+
+    first, second = of("t"), of(spelling)
+    line = Epoch(1, "line.1")
+    for target, owner in ((first, FIRST), (second, SECOND)):
+        look(target, owner)
+        target.raise_fence(owner, line)
+        assert target.position(owner.topology) is None
+    first.register(FIRST, line, 0)
+    with pytest.raises(MismatchError, match=r"belongs to (another )?state"):
+        second.register(SECOND, line, 0)
+    first.close()
+    second.close()
+    assert ask(postgres, "SELECT topology FROM trident_applied") == [("first",)]
 
 
 @pytest.mark.parametrize("level", [Level.AT_LEAST_ONCE, Level.EXACTLY_ONCE])

@@ -81,11 +81,17 @@ def refuse_unowned(connection: Connection, place: TablePlace) -> None:
 
 
 def refuse_owned_elsewhere(connection: Connection, place: SqlPlace) -> None:
-    """Raise MismatchError for a table that another state has, whose position is kept in another schema.
+    """Raise MismatchError for a table that another state has; asked for one that has no position, under the lock too.
 
-    Two addresses may lead to one table, each with a path of its own to where positions are kept. Of a weaker level
-    what is noted here counts as well: its owner may have come since it was looked at.
+    Two addresses may lead to one table, each with a path of its own to where positions are kept, and two names to one:
+    who has it, by a position here or of another schema, or by a note of a weaker level, may have come since it was
+    looked at.
     """
+    for topology, state in place.applied.holders(connection):
+        raise MismatchError(
+            f"table {place.table!r} belongs to another state already: {state!r} of topology {topology!r}. Nothing was "
+            "changed: use another table"
+        )
     for claim in place.ownership.elsewhere(connection, POSITIONS):
         raise MismatchError(
             f"table {place.table!r} belongs to another state already: trident_applied in schema "

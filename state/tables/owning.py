@@ -22,6 +22,7 @@ POSITIONS: Final = "trident_applied"
 NOTES: Final = "trident_plain"
 _OTHERS: Final = "NOT (topology = :topology AND state = :state)"
 _RELEASE: Final = f"UPDATE trident_plain SET has_left = TRUE WHERE {_OTHERS} AND NOT has_left AND ({{}})"
+_LEFT: Final = f"SELECT 1 FROM trident_plain WHERE {_OTHERS} AND has_left AND ({{}})"
 _FORGET: Final = f"DELETE FROM trident_plain WHERE {_OTHERS} AND has_left AND ({{}})"
 
 
@@ -86,7 +87,10 @@ class Ownership:
     def forget_who_left(self, connection: Connection, topology: str, state: str) -> None:
         """Let those who have left the table be new to it, should they come back: it has been another's since."""
         where, asked = self._noted_here(connection)
-        connection.execute(text(_FORGET.format(where)), {**asked, "topology": topology, "state": state})
+        named = {**asked, "topology": topology, "state": state}
+        # asked first: the right to delete is needed by nobody who has nothing to delete
+        if connection.execute(text(_LEFT.format(where)), named).first() is not None:
+            connection.execute(text(_FORGET.format(where)), named)
 
     def _here(self, connection: Connection, kept: str) -> list[Claim]:
         if kept == POSITIONS:

@@ -176,4 +176,11 @@ OWNING: Final = (
         "    if False:\n",
         _OWNING,
     ),
+    Mutant(
+        "of two spellings of a table one is registered",
+        "state/tables/counting.py",
+        "    for topology, state in place.applied.holders(connection):\n",
+        "    for topology, state in ():\n",
+        _POSTGRES,
+    ),
 )
