@@ -17,7 +17,7 @@ def check_plain(snapshot: Snapshot, name: str, found: PlainFound, ahead: int, *,
 
     `ahead` is how many txids it may have that are not done; `is_told` is that a person takes what is there for its own.
     """
-    birth = next((birth for birth in snapshot.births if birth.state == name), None)
+    birth = _birth_of(snapshot, name)
     if found.mark is None:
         if birth is not None and _has_something(snapshot, birth):
             raise _gone(snapshot, name, birth) if found.is_missing else _another(snapshot, name, birth)
@@ -53,7 +53,7 @@ def txids_ahead(level: Level) -> int:
 
 def check_kept(snapshot: Snapshot, name: str, found: PlainFound) -> None:
     """Raise ApartError where rows are gone that it has had."""
-    birth = next((birth for birth in snapshot.births if birth.state == name), None)
+    birth = _birth_of(snapshot, name)
     if found.is_missing and birth is not None and (found.mark is not None or _has_something(snapshot, birth)):
         raise _gone(snapshot, name, birth)
     if found.mark is not None and found.mark.had_rows and found.has_rows is False:
@@ -64,10 +64,17 @@ def check_kept(snapshot: Snapshot, name: str, found: PlainFound) -> None:
         )
 
 
+def _birth_of(snapshot: Snapshot, name: str) -> Birth | None:
+    return next((birth for birth in snapshot.births if birth.state == name), None)
+
+
+def _since(snapshot: Snapshot, birth: Birth) -> int:
+    return snapshot.birth_txid if birth.txid is None else birth.txid
+
+
 def _has_something(snapshot: Snapshot, birth: Birth) -> bool:
     """Whether anything was done since it was born: before that it may have been cut off before it was made."""
-    since = snapshot.birth_txid if birth.txid is None else birth.txid
-    return birth.with_rows or snapshot.done > since
+    return birth.with_rows or snapshot.done > _since(snapshot, birth)
 
 
 def _gone(snapshot: Snapshot, name: str, birth: Birth) -> ApartError:
@@ -121,8 +128,7 @@ def _ahead_of(snapshot: Snapshot, name: str, txid: int) -> ApartError:
 
 
 def _known(snapshot: Snapshot, birth: Birth) -> str:
-    since = snapshot.birth_txid if birth.txid is None else birth.txid
     return (
         f"the ledger of topology {snapshot.owner.topology!r} (incarnation {snapshot.owner.incarnation}) has had it "
-        f"since txid {since}, and has txid {snapshot.done} done"
+        f"since txid {_since(snapshot, birth)}, and has txid {snapshot.done} done"
     )

@@ -11,7 +11,7 @@ from trident.state.capabilities import CannotUndoError
 from trident.state.positions import before_attempt, is_in
 from trident.state.row_tables.place import RowPlace
 from trident.state.staged import AppliedUpdates, StagedUpdates
-from trident.state.tables.counting import refuse_owned_elsewhere
+from trident.state.tables.counting import refuse_owned
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class RowResetting:
                 return
             if row is None:
                 place.database.schema_terms.lock(connection)  # what a weaker level begins in takes it, too
-                refuse_owned_elsewhere(connection, place)
+                refuse_owned(connection, place)
             place.make(connection)
             if row is None:
                 place.applied.insert(connection, owner, epoch, birth_txid)

@@ -15,7 +15,7 @@ from trident.state.row_tables.keeping import RowCounting, RowResetting, RowUndoi
 from trident.state.row_tables.place import RowPlace
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates
-from trident.state.tables.counting import refuse_owned_elsewhere
+from trident.state.tables.counting import refuse_owned
 from trident.state.tables.place import TablePlacing, connection_of
 from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
 from trident.state.tables.sql_target import SqlTarget
@@ -94,7 +94,7 @@ class RowTarget(SqlTarget):
         self._place.prepare(connection)
 
     def _refuse_unowned(self, connection: Connection) -> None:
-        refuse_owned_elsewhere(connection, self._place)
+        refuse_owned(connection, self._place)
 
     def _note(self, connection: Connection, topology: str) -> None:
         self._place.note(connection, topology)

@@ -72,7 +72,7 @@ def refuse_unowned(connection: Connection, place: TablePlace) -> None:
 
     Or one that is another's. Of a state that the ledger knows the coordinator says it: emptied, that would be gone.
     """
-    refuse_owned_elsewhere(connection, place)  # a writer may have come since it was looked at
+    refuse_owned(connection, place)  # a writer may have come since it was looked at
     if count_rows(connection, place.shape, 1):
         raise MismatchError(
             f"table {place.shape.table!r} has rows but no owner: nothing says how far they have read. Nothing was "
@@ -80,7 +80,7 @@ def refuse_unowned(connection: Connection, place: TablePlace) -> None:
         )
 
 
-def refuse_owned_elsewhere(connection: Connection, place: SqlPlace) -> None:
+def refuse_owned(connection: Connection, place: SqlPlace) -> None:
     """Raise MismatchError for a table that another state has; asked for one that has no position, under the lock too.
 
     Two addresses may lead to one table, each with a path of its own to where positions are kept, and two names to one:

@@ -12,7 +12,7 @@ from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.databases.base import SqlTransaction
-from trident.state.tables.counting import count_rows, note_rows, refuse_emptied, refuse_owned_elsewhere
+from trident.state.tables.counting import count_rows, note_rows, refuse_emptied, refuse_owned
 from trident.state.tables.names import quote_table
 from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import TXID
@@ -75,7 +75,7 @@ class TableResetting:
                 return
             if row is None:
                 place.database.schema_terms.lock(connection)  # what a weaker level begins in takes it, too
-                refuse_owned_elsewhere(connection, place)
+                refuse_owned(connection, place)
             yield connection
             if row is None:
                 place.applied.insert(connection, owner, epoch, birth_txid)

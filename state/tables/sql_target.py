@@ -20,7 +20,7 @@ from trident.state.databases.base import EndsSessions, SqlTransaction
 from trident.state.positions import Position, is_held, put_back, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
-from trident.state.tables.counting import refuse_owned_elsewhere
+from trident.state.tables.counting import refuse_owned
 from trident.state.tables.meta import AppliedRow, raise_fence
 from trident.state.tables.names import quote_table
 from trident.state.tables.place import SqlPlace, connection_of
@@ -109,7 +109,7 @@ class SqlTarget(ABC):
             if row is None and registers:
                 self._refuse_unowned(transaction.connection)
             elif row is None:
-                refuse_owned_elsewhere(transaction.connection, place)
+                refuse_owned(transaction.connection, place)
             return row
 
         if place.apart and isinstance(place.database, EndsSessions):
