@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -125,6 +126,29 @@ class SmallRowsSource(RowsSource):
         self.ways.append("small")
         table, schema = self.table(spark, edges, quick=True, in_order=in_order)
         return SmallBatch(table.combine_chunks().to_batches()[0], schema)
+
+
+class LosingSource(SmallRowsSource):
+    """Says of a record that it has read it, and does not give it."""
+
+    def table(
+        self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
+    ) -> tuple[pa.Table, StructType]:
+        table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
+        return table.slice(1), schema
+
+
+FOURTH: Final = BadRecordRow(PartitionId("rows", 0), 3, None, "not JSON", None, b"payload")
+
+
+class BadSource(SmallRowsSource):
+    """Has no row of the fourth record, but a word on it."""
+
+    def table(
+        self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
+    ) -> tuple[pa.Table, StructType]:
+        table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
+        return pa.concat_tables([table.slice(0, 3), table.slice(4)]), schema
 
 
 @dataclass(frozen=True)

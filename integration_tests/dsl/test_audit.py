@@ -12,11 +12,13 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from integration_tests.dsl.collected import add_sink, sent_rows
 from integration_tests.dsl.fakes import (
+    FOURTH,
+    BadSource,
     FileWriter,
+    LosingSource,
     Rows,
     RowsSpout,
     SmallRowsSource,
@@ -41,7 +43,7 @@ from trident import (
 )
 from trident.base.audit import ID
 from trident.base.errors import FatalError, TridentError
-from trident.base.ranges import BadRecordRow, Edge, PartitionId
+from trident.base.ranges import Edge
 from trident.engine.audited import AuditError
 from trident.engine.compiled import CompiledTopology
 from trident.language.stream import Stream
@@ -68,14 +70,12 @@ class OrderedSource(SmallRowsSource):
         return None
 
 
-class LosingSource(OrderedSource):
-    """Says of a record that it has read it, and does not give it."""
+class OrderedLosingSource(LosingSource, OrderedSource):
+    """Is read by tasks."""
 
-    def table(
-        self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
-    ) -> tuple[pa.Table, StructType]:
-        table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
-        return table.slice(1), schema
+
+class OrderedBadSource(BadSource, OrderedSource):
+    """Is read by tasks."""
 
 
 def stream_of(topology: Topology, kind: type[SmallRowsSource] = OrderedSource) -> Stream:
@@ -328,7 +328,7 @@ def test_a_lost_row_of_one_record_is_missed(spark: SparkSession, monkeypatch: py
 
 def test_a_record_that_was_read_and_is_not_there_is_missed(spark: SparkSession) -> None:
     with pytest.raises(AuditError, match="the reading of the stream 's' lost records: it was given 200"):
-        run(totals(kind=LosingSource), spark, audit=Audit.ON)
+        run(totals(kind=OrderedLosingSource), spark, audit=Audit.ON)
 
 
 def test_a_merge_that_takes_a_stream_twice_is_named(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,19 +366,8 @@ def test_what_a_join_is_given_is_kept(spark: SparkSession, monkeypatch: pytest.M
 
 
 def test_a_bad_record_is_accounted_for(spark: SparkSession) -> None:
-    bad = BadRecordRow(PartitionId("rows", 0), 3, None, "not JSON", None, b"payload")
-
-    class BadSource(OrderedSource):
-        """Has no row of the fourth record, but a word on it."""
-
-        def table(
-            self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
-        ) -> tuple[pa.Table, StructType]:
-            table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
-            return pa.concat_tables([table.slice(0, 3), table.slice(4)]), schema
-
     topology = Topology("t")
-    stream = topology.stream("s", RowsSpout(BadSource(FIELDS, (ROWS[:120], ROWS[120:]), (bad,))))
+    stream = topology.stream("s", RowsSpout(OrderedBadSource(FIELDS, (ROWS[:120], ROWS[120:]), (FOURTH,))))
     stream.group_by("k").persistent_aggregate(UnopenedState("totals"), n=Count())
     result = run(topology.compile(), spark, audit=Audit.ON)
     assert sum(int(str(row[1])) for row in held_rows(result, "totals")) == 199

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from integration_tests.dsl.collected import add_sink, sent_rows
 from integration_tests.dsl.fakes import (
+    FOURTH,
+    BadSource,
     FileWriter,
+    LosingSource,
     Rows,
     RowsSpout,
     SmallRowsSource,
@@ -28,7 +29,6 @@ from integration_tests.dsl.fakes import (
 )
 from trident import Audit, Count, First, Staging, Sum, Topology
 from trident.base.audit import ID
-from trident.base.ranges import BadRecordRow, Edge, PartitionId
 from trident.engine import auditing
 from trident.engine.audited import AuditError
 from trident.engine.audited_small import is_counted_at_end
@@ -158,16 +158,6 @@ def test_what_a_plan_alone_has_lost_is_not_applied_and_the_plan_is_let_go_of(
     assert made["_prepare"] == 2
 
 
-class LosingSource(SmallRowsSource):
-    """Says of a record that it has read it, and does not give it."""
-
-    def table(
-        self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
-    ) -> tuple[pa.Table, StructType]:
-        table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
-        return table.slice(1), schema
-
-
 def test_a_record_that_was_read_and_is_not_there_is_missed(spark: SparkSession) -> None:
     topology = Topology("t")
     grouped = stream_of(topology, kind=LosingSource).group_by("k")
@@ -177,19 +167,8 @@ def test_a_record_that_was_read_and_is_not_there_is_missed(spark: SparkSession) 
 
 
 def test_a_bad_record_is_accounted_for(spark: SparkSession) -> None:
-    bad = BadRecordRow(PartitionId("rows", 0), 3, None, "not JSON", None, b"payload")
-
-    class BadSource(SmallRowsSource):
-        """Has no row of the fourth record, but a word on it."""
-
-        def table(
-            self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
-        ) -> tuple[pa.Table, StructType]:
-            table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
-            return pa.concat_tables([table.slice(0, 3), table.slice(4)]), schema
-
     topology = Topology("t")
-    stream = topology.stream("s", RowsSpout(BadSource(FIELDS, (ROWS,), (bad,))))
+    stream = topology.stream("s", RowsSpout(BadSource(FIELDS, (ROWS,), (FOURTH,))))
     stream.group_by("k").persistent_aggregate(UnopenedState("totals"), n=Count())
     result = run(topology.compile(), spark, audit=Audit.ON)
     assert sum(int(str(row[1])) for row in held_rows(result, "totals")) == 99

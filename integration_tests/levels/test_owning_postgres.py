@@ -81,63 +81,61 @@ def test_who_begins_second_is_refused_whatever_leads_to_the_table(schemas: Postg
         )
 
 
-def test_of_two_that_begin_at_one_moment_the_second_waits_and_is_refused(schemas: Postgres) -> None:
-    late, late_done = opened(schemas, "one")["exact state"](), threading.Event()
-    look(late, SECOND)
-    late.raise_fence(SECOND, Epoch(1, "line.1"))
-    refused: list[BaseException] = []
+class Late:
+    """A target that has looked, and registers in a thread of its own."""
 
-    def register() -> None:
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.is_done = threading.Event()
+        self.refused: list[BaseException] = []
+        self.thread = threading.Thread(target=self._register)
+        look(target, SECOND)
+        target.raise_fence(SECOND, Epoch(1, "line.1"))
+
+    def _register(self) -> None:
         try:
-            late.register(SECOND, Epoch(1, "line.1"), 0)
+            self.target.register(SECOND, Epoch(1, "line.1"), 0)
         except MismatchError as error:
-            refused.append(error)
-        late_done.set()
+            self.refused.append(error)
+        self.is_done.set()
+
+    def end(self) -> None:
+        self.thread.join()
+        self.target.close()
+
+
+def test_of_two_that_begin_at_one_moment_the_second_waits_and_is_refused(schemas: Postgres) -> None:
+    late = Late(opened(schemas, "one")["exact state"]())
 
     def meanwhile(_: Transaction) -> None:
-        thread.start()
-        assert not late_done.wait(1), "it has not waited for what is not committed yet"
+        late.thread.start()
+        assert not late.is_done.wait(1), "it has not waited for what is not committed yet"
 
-    thread = threading.Thread(target=register)
     dsn = through(schemas, "one")
     plain = PostgresState("sums", table=TABLE).open_plain(LAYOUT, PostgresDatabase(dsn))
     plain.own(FIRST, Epoch(1, "line.1"), holds=meanwhile)
-    thread.join()
-    late.close()
-    assert "topology 'first'" in str(refused[0])
+    late.end()
+    assert "topology 'first'" in str(late.refused[0])
 
 
 def test_who_asks_whether_a_table_stands_at_a_txid_is_waited_for(
     schemas: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the question and the lock another one could have registered it."""
-    late, late_done = opened(schemas, "one")["exact state"](), threading.Event()
-    look(late, SECOND)
-    late.raise_fence(SECOND, Epoch(1, "line.1"))
-    refused: list[BaseException] = []
-
-    def register() -> None:
-        try:
-            late.register(SECOND, Epoch(1, "line.1"), 0)
-        except MismatchError as error:
-            refused.append(error)
-        late_done.set()
-
-    thread, asked = threading.Thread(target=register), refuse_placed
+    late = Late(opened(schemas, "one")["exact state"]())
 
     def asked_first(*given: object) -> None:
-        asked(*given)  # type: ignore[arg-type]
-        if not thread.is_alive():
-            thread.start()
-            assert not late_done.wait(1), "it has not waited for who asks"
+        refuse_placed(*given)  # type: ignore[arg-type]
+        if not late.thread.is_alive():
+            late.thread.start()
+            assert not late.is_done.wait(1), "it has not waited for who asks"
 
     monkeypatch.setattr(plain_marks, "refuse_placed", asked_first)
     plain = PostgresState("sums", table=TABLE).open_plain(LAYOUT, PostgresDatabase(through(schemas, "one")))
     plain.own(FIRST, Epoch(1, "line.1"))
-    thread.join()
-    late.close()
+    late.end()
     plain.close()
-    assert "topology 'first'" in str(refused[0])
+    assert "topology 'first'" in str(late.refused[0])
 
 
 @pytest.mark.parametrize("kind", ["exact state", "exact sink"])
