@@ -28,6 +28,7 @@ TASK_CLOCKS = (
     "spouts/kafka/topics.py",
     "spouts/queue/child.py",
     "spouts/queue/instance.py",
+    "spouts/queue/kafka_commits.py",
     "spouts/queue/kafka_member.py",
     "spouts/queue/rabbitmq_line.py",
     "spouts/queue/redis_streams.py",

@@ -19,6 +19,7 @@ from integration_tests.queues.spouts import ids, none_within, opened, taken, tak
 from integration_tests.spouts.sasl import USER
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.spouts import AckingKafkaSpout, JsonBody, StartAt
+from trident.spouts.queue.acking import SpoutContext
 from trident.spouts.queue.message import Message
 
 PAYLOAD = "of-bob-only"
@@ -292,3 +293,59 @@ def test_it_shows_no_secret_and_is_pickled() -> None:
     assert repr(spout) == "AckingKafkaSpout(['t'], group='g')"
     assert spout.identity() == {"spout": "kafka-acking", "topics": "t", "group": "g"}
     assert repr(pickle.loads(pickle.dumps(spout))) == repr(spout)
+
+
+class Short(AckingKafkaSpout):
+    """Remembers few."""
+
+    horizon = 20
+
+
+def test_no_more_is_taken_above_the_position_than_is_remembered(kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        send(kafka.bootstrap_servers, topic, numbered(30), partition)
+    given = {"group": f"g-{topic}", "bootstrap_servers": kafka.bootstrap_servers, "body": JsonBody("n int")}
+    with opened(Short(topic, **given)) as spout:  # type: ignore[arg-type]
+        first, *others = taken(spout, 10)
+        for message in others:
+            spout.ack(message.id)
+        assert none_within(spout, 1.5), "what is done above the first one is not covered by any position"
+        assert spout.is_waiting()
+        assert "9 records were done since" in spout.holds_back()
+        spout.fail(first.id)
+        [again] = taken(spout, 1)
+        assert again.id == first.id
+        spout.ack(again.id)
+        found = [first, *others]
+        while len(found) < 60:
+            [message] = taken(spout, 1)
+            spout.ack(message.id)
+            found.append(message)
+        assert spout.holds_back() == ""
+        deadline = time.monotonic() + 20
+        while spout.next_tuple() is None and spout.is_waiting():
+            assert time.monotonic() < deadline, "each end is heard anew behind a pause"
+        assert sorted(offsets(found)) == [(partition, n) for partition in (0, 1) for n in range(30)]
+    assert [position(kafka.bootstrap_servers, topic, f"g-{topic}", each) for each in (0, 1)] == [30, 30]
+
+
+def test_what_another_process_has_left_takes_room_until_it_is_passed(kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        send(kafka.bootstrap_servers, topic, numbered(30), partition)
+    given = {"group": f"g-{topic}", "bootstrap_servers": kafka.bootstrap_servers, "body": JsonBody("n int")}
+    with opened(Short(topic, **given)) as spout:  # type: ignore[arg-type]
+        made = spout.next_tuple() or taken(spout, 1)[0]
+        topic_id = (made.id or "").partition("@")[2]
+    known = [f"{topic}/0/{offset}@{topic_id}" for offset in range(1, 13)]
+    spout = Short(topic, **given)  # type: ignore[arg-type]
+    spout.open(SpoutContext("in", 2, tuple(known)))
+    spout.activate()
+    with closing(spout):
+        found = taken(spout, 13)
+        assert offsets(found) == [(0, n) for n in range(13)], "only what the known ones wait for"
+        assert none_within(spout, 1)
+        for message in found:
+            spout.ack(message.id)
+        assert len(taken(spout, 10)) == 10

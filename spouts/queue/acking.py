@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar
 
@@ -20,6 +20,11 @@ class SpoutContext:
     stream: str
     instance: int
     """Counts the processes that the stream has had in its run, from 1 on."""
+    known: Sequence[str] = field(default=(), repr=False)
+    """The ids of messages that are done, or held by the coordinator, within the horizon, oldest first.
+
+    Each of them that its source gives again counts once, as long as it is among the last `horizon` that are done.
+    """
 
 
 class SpoutHook:
@@ -65,7 +70,8 @@ class AckingSpout(ABC):
     horizon: int = 100_000
     """How many ids of done messages are remembered, some 150 bytes each, if the ledger keeps their txids (`Keep`).
 
-    0: none, then a redelivery counts again (at least once), and a message may have no id.
+    No more than half of it is under way, whatever `max_pending` says. 0: none, then a redelivery counts again (at least
+    once), and a message may have no id.
     """
     wait: WaitStrategy = ProgressiveWait()
     hooks: Sequence[SpoutHook] = ()
@@ -84,6 +90,13 @@ class AckingSpout(ABC):
         Meanwhile a run with until="caught_up" does not end. Called behind a `next_tuple` that returned None.
         """
         return False
+
+    def holds_back(self) -> str:
+        """Return why no message is given although there are some, for the log; empty otherwise.
+
+        Called behind a `next_tuple` that returned None; the run warns of what lasts.
+        """
+        return ""
 
     def ack(self, id_: str | None) -> None:  # noqa: B027 - who can't acknowledge says nothing
         """Hear that a message is in every result. Called once for each time that this process has emitted it."""

@@ -29,7 +29,7 @@ from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import LONGEST_ID, Message
 from trident.spouts.queue.received import is_text
 from trident.spouts.queue.waits import INACTIVE_S
-from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Said, SetActive, Stop
+from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, HoldsBack, Idle, Raised, Said, SetActive, Stop
 from trident.spouts.queue.writing import Writer
 
 GRACE_S: Final = 5.0
@@ -52,6 +52,24 @@ class _SpoutError(Exception):
         self.raised = raised
 
 
+class Held:
+    """Since when nothing was given although there was something, and when that is said next."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._limit = LONG_S
+
+    def look(self, why: str, now: float) -> HoldsBack | None:
+        """Return what is to be said, after `LONG_S` and whenever twice as long has passed."""
+        if not why or self._since is None:
+            self._since, self._limit = (now if why else None), LONG_S
+            return None
+        if now - self._since < self._limit:
+            return None
+        self._limit *= 2
+        return HoldsBack(why, now - self._since)
+
+
 class SpoutLoop:
     """Calls a spout as it is told to, in one thread; see `AckingSpout`."""
 
@@ -62,7 +80,9 @@ class SpoutLoop:
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._pending: dict[int, tuple[str | None, float]] = {}
         self._took: deque[float] = deque(maxlen=_MOST_SAMPLES)
+        self._most = min(spout.max_pending, max(1, spout.horizon // 2)) if spout.horizon else spout.max_pending
         self._streak = 0
+        self._held = Held()
         self._settlings = 0
         self._is_idle = False
         """Whether the coordinator was told that there is nothing more."""
@@ -100,7 +120,7 @@ class SpoutLoop:
 
     @property
     def _may_ask(self) -> bool:
-        return self._active and not self._stops and len(self._pending) < self._spout.max_pending
+        return self._active and not self._stops and len(self._pending) < self._most
 
     def _pause(self) -> float:
         """Return for how long nothing is to be done but to hear."""
@@ -166,6 +186,8 @@ class SpoutLoop:
             message = self._spout.next_tuple()
             if message is None:
                 self._streak += 1
+                if (held := self._held.look(self._spout.holds_back(), time.monotonic())) is not None:
+                    self._writer.send(held)
                 if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S and not self._spout.is_waiting():
                     self._is_idle = True
                     self._writer.send(Idle(self._settlings))
@@ -174,6 +196,7 @@ class SpoutLoop:
             for hook in self._spout.hooks:
                 hook.emitted(message)
             pickled = _pickled(message)
+        self._held = Held()
         self._streak = 0
         self._is_idle = False
         self._last_at = time.monotonic()

@@ -31,6 +31,7 @@ from trident.spouts.queue.wire import (
     Fail,
     Hangs,
     Heard,
+    HoldsBack,
     Idle,
     Raised,
     Said,
@@ -222,6 +223,13 @@ class SpoutInstance:
                 self._is_closed = True
             case Hangs(what, seconds):
                 self._tell_of(what, seconds)
+            case HoldsBack(why, seconds):
+                _log.warning(
+                    "stream %r: its spout gives nothing new for %.0f s, so that nothing counts twice or is skipped: %s",
+                    self._context.stream,
+                    seconds,
+                    why,
+                )
             case Alive(took):
                 self._latency.add(took, time.monotonic())
 

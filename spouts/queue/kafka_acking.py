@@ -17,7 +17,7 @@ from trident.spouts.kafka.topics import checked_topics
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import check_name
 from trident.spouts.queue.bodies import Body, RawBody, checked_body
-from trident.spouts.queue.kafka_offsets import TopicPartition
+from trident.spouts.queue.kafka_offsets import TopicPartition, id_of
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import Received, UnreadableError, unreadable
 
@@ -49,7 +49,9 @@ class AckingKafkaSpout(AckingSpout):
 
     What failed is emitted again from here. Partitions may be shared with other members of the group; what is under way
     of one that moves is emitted again by its new owner, and counts once only where that is the same topology: so a
-    group is of one. For exactly once over whole topics use `OpaqueKafkaSpout`, which needs no memory of ids.
+    group is of one. No more is taken above the group's committed positions than the `horizon` remembers: meanwhile
+    `holds_back` says why, and the run warns of it. For exactly once over whole topics use `OpaqueKafkaSpout`, which
+    needs no memory of ids.
 
     `start` says where a group begins that has no position in a partition; nothing else ever resets one.
     `client_options` are as those of `OpaqueKafkaSpout`, and shown in no repr.
@@ -93,7 +95,7 @@ class AckingKafkaSpout(AckingSpout):
         self._emitted.clear()
         self._again.clear()
         self._member = GroupMember(self._options, GroupPlace(self._brokers, self._topics, self._group), self._start)
-        self._member.open()
+        self._member.open(self.horizon, context.known)
 
     def next_tuple(self) -> Message | None:
         """Return what failed before what is new."""
@@ -110,12 +112,15 @@ class AckingKafkaSpout(AckingSpout):
         """Return whether the group is not joined yet, or a partition not read to its end."""
         return not self._opened().is_at_end
 
+    def holds_back(self) -> str:
+        """Return why records that are there are not emitted."""
+        return self._opened().why_held
+
     def ack(self, id_: str | None) -> None:
         """Let the group's position move on, where nothing below the record is under way."""
         found = self._emitted.pop(id_ or "", None)
         if found is not None:
-            self._opened().flight.ack(found.partition, found.offset)
-        self._opened().commit()
+            self._opened().done(found.partition, found.offset)
 
     def fail(self, id_: str | None) -> None:
         """Emit the record again; not where its partition is another member's, who does."""
@@ -127,7 +132,7 @@ class AckingKafkaSpout(AckingSpout):
 
     def deactivate(self) -> None:
         """Commit what is acked; after `max.poll.interval.ms` the group gives the partitions to other members."""
-        self._opened().commit(at_once=True)
+        self._opened().commit()
 
     def close(self) -> None:
         """Commit what is acked and leave the group."""
@@ -144,8 +149,7 @@ class AckingKafkaSpout(AckingSpout):
 
     def _first(self, record: Record) -> Message:
         partition, offset = TopicPartition(record.topic() or "", record.partition() or 0), record.offset() or 0
-        made = self._opened().topic_id(partition.topic)
-        id_ = f"{partition.topic}/{partition.partition}/{offset}" + (f"@{made}" if made else "")
+        id_ = id_of(partition, offset, self._opened().topic_id(partition.topic))
         headers = _headers(record)
         try:
             values = self._body.values(Received(id_, partition.topic, record.value(), record.key(), headers))

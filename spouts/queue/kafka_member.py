@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Final, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection
@@ -14,12 +15,15 @@ from confluent_kafka.admin import AdminClient
 
 from trident.base.errors import FatalError, TridentError
 from trident.spouts.base import StartAt
+from trident.spouts.queue.kafka_commits import GroupCommits
 from trident.spouts.queue.kafka_errors import GroupPlace, classify, exchanged, is_away, is_denied, is_moved
-from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
+from trident.spouts.queue.kafka_exposed import ExposedRecords
+from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, place_named
 
 _PATIENCE_S: Final = 10.0
 _AT_ONCE: Final = 500
-_COMMIT_S: Final = 1.0
+_OTHERS_S: Final = 5.0
+"""How often it is asked how far other members are, while nothing new is taken because of them."""
 _LOOK_S: Final = 10.0
 """How often it is asked whether a topic is still the one that it was."""
 _BEGINNING: Final = -2
@@ -44,11 +48,15 @@ class GroupMember:
         self._place = place
         self._start = start
         self._flight = OffsetsInFlight()
+        self._exposed = ExposedRecords(0)
+        self._commits = GroupCommits(place, self._flight, self._exposed)
+        self._why_held = ""
+        self._parked: dict[TopicPartition, deque[Message]] = {}
+        self._ask_others_at = 0.0
         self._has_joined = False
         self._ended: set[TopicPartition] = set()
         self._fetched: deque[Message] = deque()
         self._error: TridentError | None = None
-        self._commit_at = 0.0
         self._look_at = 0.0
         self._ids: dict[str, str] = {}
         self._asked: Mapping[str, Future[object]] = {}
@@ -61,67 +69,138 @@ class GroupMember:
     @property
     def is_at_end(self) -> bool:
         """Whether the group was joined and every record was taken that there was in the partitions of this member."""
-        return self._has_joined and self._ended >= self._flight.partitions
+        return self._has_joined and not self._fetched and not self._parked and self._ended >= self._flight.partitions
+
+    @property
+    def why_held(self) -> str:
+        """Why nothing new is taken although there are records; empty where it is."""
+        return self._why_held if self._parked else ""
 
     def topic_id(self, topic: str) -> str:
         """Return the id that a topic had when this was opened; empty where the brokers have none."""
         return self._ids[topic]
 
-    def open(self) -> None:
-        """Ask for every topic, and join the group."""
+    def open(self, horizon: int = 0, known: Sequence[str] = ()) -> None:
+        """Ask for every topic, and join the group; `known` are ids of `id_of`, oldest first, within the horizon."""
         self._consumer = self._made()
         self._admin = AdminClient(_of_admins(self._options))
         self._require_topics()
         self._ids = {topic: self._id(answer) for topic, answer in self._describe().items()}
         self._look_at = time.monotonic() + _LOOK_S
+        places = (place_named(id_, self._ids) for id_ in known)
+        self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
+        self._commits = GroupCommits(self._place, self._flight, self._exposed)
         self._consumer.subscribe(
             list(self._place.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
 
     def take(self) -> Message | None:
-        """Return the next record of a partition that is ours; None where there is none now."""
+        """Return the next record of a partition that is ours; None where there is none now, or none may be taken."""
         self._look()
-        self.commit()
+        self._commits.now_and_then(self._consumer)
+        self._unpark()
         if not self._fetched:
-            self._fetched.extend(self._consumer.consume(_AT_ONCE, 0))
-            self._require_well()
+            self._serve(_AT_ONCE)
+        self._require_well()
         while self._fetched:
-            found = self._fetched.popleft()
-            if (error := found.error()) is not None:
+            found = self._fetched[0]
+            if (error := found.error()) is None and (why := self._why_not(found)):
+                self._park(place_of(found), why)
+                continue
+            self._fetched.popleft()
+            if error is not None:
                 self._hear(error, found)
             elif place_of(found) in self._flight.partitions:
-                self._flight.emit(place_of(found), cast("int", found.offset()))
-                self._ended.discard(place_of(found))
-                return found
+                return self._taken(found)
         return None
 
-    def commit(self, *, at_once: bool = False) -> None:
-        """Commit what is acked, now and then; `at_once` waits until that is done."""
-        if not at_once and time.monotonic() < self._commit_at:
-            return
-        self._commit_at = time.monotonic() + _COMMIT_S
-        wanted = self._wanted()
-        for place in wanted:
-            self._flight.note_committed(TopicPartition(place.topic, place.partition), place.offset)
-        try:
-            if wanted and at_once:
-                self._committed(None, self._consumer.commit(offsets=wanted, asynchronous=False))
-            elif wanted:
-                self._consumer.commit(offsets=wanted)
-        except KafkaException as error:
-            self._committed(error.args[0], wanted)
+    def done(self, partition: TopicPartition, offset: int) -> None:
+        """Hear that a record is in every result: the group's position moves on where nothing below is under way."""
+        self._flight.ack(partition, offset)
+        self._exposed.done((partition, offset))
+        self._commits.now_and_then(self._consumer)
+        self._require_well()
+
+    def commit(self) -> None:
+        """Commit what is acked, and wait until that is done."""
+        self._commits.at_once(self._consumer, partial(self._serve, 1, 0.05))
         self._require_well()
 
     def close(self) -> None:
         """Commit what is acked and leave the group."""
         try:
-            if self._error is None:  # else it was raised, and what is not committed is read again
-                self.commit(at_once=True)
+            if self._error is None and self._commits.error is None:  # else it was raised: what is left is read again
+                self.commit()
         finally:
             self._consumer.close()
 
+    def _serve(self, most: int, seconds: float = 0.0) -> None:
+        """Let the client call back, and hear what it has."""
+        self._fetched.extend(self._consumer.consume(most, seconds))
+
+    def _taken(self, found: Message) -> Message:
+        partition, offset = place_of(found), cast("int", found.offset())
+        self._flight.emit(partition, offset)
+        self._exposed.take((partition, offset))
+        self._ended.discard(partition)
+        return found
+
+    def _why_not(self, found: Message) -> str:
+        """Return why a record must wait; empty where it need not."""
+        partition, offset = place_of(found), cast("int", found.offset())
+        if partition not in self._flight.partitions:
+            return ""
+        if partition in self._parked and self._parked[partition][0] is not found:
+            return self._why_held
+        if not self._commits.is_placed(partition):
+            return (
+                f"that {partition.topic}[{partition.partition}] is read from its end at {offset} on is not committed "
+                "yet, and a process that dies before would begin at a later end"
+            )
+        if self._exposed.has_room((partition, offset)):
+            return ""
+        return (
+            f"{len(self._exposed)} records were done since {_named(self._exposed.oldest)}, which no committed position "
+            f"of the group covers yet, and {self._exposed.under_way} are under way: with more of them some would be "
+            "forgotten, and count twice if they were given again. Records that fail again and again, or commits that "
+            "the brokers do not take, are the reason; a larger horizon in the spout's class leaves more room"
+        )
+
+    def _park(self, partition: TopicPartition, why: str) -> None:
+        """Take nothing more of a partition for now: what is fetched of it waits here, and no more is fetched."""
+        self._why_held = why
+        mine = [each for each in self._fetched if not each.error() and place_of(each) == partition]
+        self._parked.setdefault(partition, deque()).extend(mine)
+        self._fetched = deque(each for each in self._fetched if each.error() or place_of(each) != partition)
+        self._consumer.pause([Place(*partition)])
+        self._ended.discard(partition)
+
+    def _unpark(self) -> None:
+        """Go on with the partitions that have room by now; meanwhile commit as soon as something can be."""
+        if not self._parked:
+            return
+        self._commits.hurry()
+        for partition in [each for each, waiting in self._parked.items() if not self._why_not(waiting[0])]:
+            self._fetched.extendleft(reversed(self._parked.pop(partition)))
+            self._consumer.resume([Place(*partition)])  # its end is heard anew
+        others = self._exposed.of_others(self._flight.partitions) if time.monotonic() >= self._ask_others_at else ()
+        if self._parked and others:
+            self._ask_others_at = time.monotonic() + _OTHERS_S
+            self._ask_of(others)
+
+    def _ask_of(self, others: Iterable[TopicPartition]) -> None:
+        """Ask how far other members have come with their partitions, and where the logs of these begin."""
+        try:
+            for place in self._consumer.committed([Place(*each) for each in others], _PATIENCE_S):
+                first, _ = self._consumer.get_watermark_offsets(place, _PATIENCE_S)
+                reached = place.offset if place.error is None else _NONE
+                self._exposed.pass_by(TopicPartition(place.topic, place.partition), max(first, reached))
+        except KafkaException as error:
+            if not is_away(error.args[0]) and not is_moved(error.args[0]):
+                raise classify(error.args[0], self._place) from None
+
     def _made(self) -> Consumer:
-        heard = {"error_cb": self._hear_of_all, "on_commit": self._committed}
+        heard = {"error_cb": self._hear_of_all, "on_commit": self._heard_of_commit}
         try:
             return Consumer({**self._options, **heard})
         except KafkaException as error:
@@ -174,6 +253,9 @@ class GroupMember:
     def _assigned(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         try:
             found = consumer.committed(list(partitions), _PATIENCE_S)
+            problem = next((place.error for place in found if place.error is not None), None)
+            if problem is not None:
+                raise KafkaException(problem)
             places = [self._placed(consumer, place) for place in found]
         except KafkaException as error:
             self._error = classify(error.args[0], self._place)
@@ -181,7 +263,7 @@ class GroupMember:
         consumer.assign(places)
         self._has_joined = True
         if self._start is StartAt.LATEST:  # whoever comes after a crash must not begin at a later end
-            self._commit_in_rebalance(consumer)
+            self._commits.in_rebalance(consumer)
 
     def _placed(self, consumer: Consumer, place: Place) -> Place:
         """Say where a partition is read from: where the group has left it, or where it is to begin."""
@@ -189,43 +271,30 @@ class GroupMember:
         if offset == _NONE and self._start is StartAt.LATEST:
             offset = consumer.get_watermark_offsets(place, _PATIENCE_S)[1]
             self._flight.assign(partition, offset)
-            self._flight.note_committed(partition, None)
+            self._commits.place_here(partition)
         elif offset == _NONE:
             self._flight.assign(partition, None)
             offset = _BEGINNING
         else:
             self._flight.assign(partition, offset)
+            self._exposed.pass_by(partition, offset)
         return Place(place.topic, place.partition, offset)
 
     def _revoked(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
-        self._commit_in_rebalance(consumer)
+        self._commits.in_rebalance(consumer)
         self._lost(consumer, partitions)
-
-    def _commit_in_rebalance(self, consumer: Consumer) -> None:
-        wanted = self._wanted()
-        try:
-            if wanted:
-                self._committed(None, consumer.commit(offsets=wanted, asynchronous=False))
-        except KafkaException as error:
-            self._committed(error.args[0], wanted)
-
-    def _wanted(self) -> list[Place]:
-        return [Place(*partition, offset) for partition, offset in self._flight.to_commit().items()]
 
     def _lost(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         gone = {TopicPartition(place.topic, place.partition) for place in partitions}
         self._flight.revoke(gone)
+        self._commits.revoke(gone)
         self._ended -= gone
+        self._parked = {each: waiting for each, waiting in self._parked.items() if each not in gone}
         self._has_joined = False
         self._fetched = deque(each for each in self._fetched if each.error() or place_of(each) not in gone)
 
-    def _committed(self, error: KafkaError | None, places: Sequence[Place]) -> None:
-        failed = [place for place in places if error is not None or place.error is not None]
-        for place in failed:
-            self._flight.note_committed(TopicPartition(place.topic, place.partition), None)
-            problem = error or place.error
-            if problem is not None and not is_away(problem) and not is_moved(problem):
-                self._error = classify(problem, self._place)
+    def _heard_of_commit(self, error: KafkaError | None, places: Sequence[Place]) -> None:
+        self._commits.heard(error, places)
 
     def _hear_of_all(self, error: KafkaError) -> None:
         if is_denied(error) or error.fatal():
@@ -242,13 +311,18 @@ class GroupMember:
         raise classify(error, self._place, f"{found.topic()}[{found.partition()}]" if found.topic() else "")
 
     def _require_well(self) -> None:
-        if self._error is not None:
-            raise self._error
+        for error in (self._error, self._commits.error):
+            if error is not None:
+                raise error
 
 
 def place_of(record: Message) -> TopicPartition:
     """Return the partition that a record is of."""
     return TopicPartition(cast("str", record.topic()), cast("int", record.partition()))
+
+
+def _named(place: tuple[TopicPartition, int] | None) -> str:
+    return "the last commit" if place is None else f"{place[0].topic}[{place[0].partition}] offset {place[1]}"
 
 
 def _of_admins(options: Mapping[str, str]) -> dict[str, str | int | float | bool]:

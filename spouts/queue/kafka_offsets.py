@@ -48,6 +48,11 @@ class OffsetsInFlight:
         """The partitions that are assigned."""
         return frozenset(self._assigned)
 
+    def position(self, partition: TopicPartition) -> int | None:
+        """Return the offset behind the newest that was emitted; None for another's, or before the first of a log."""
+        found = self._assigned.get(partition)
+        return None if found is None else found.position
+
     def assign(self, partition: TopicPartition, position: int | None) -> None:
         """Hear that a partition is read from a position, which is committed; None: from its beginning, wherever."""
         self._assigned[partition] = _Assigned(position, position)
@@ -90,3 +95,17 @@ class OffsetsInFlight:
         """Hear that an offset was committed; None: that it is not known what was."""
         if partition in self._assigned:
             self._assigned[partition].committed = offset
+
+
+def id_of(partition: TopicPartition, offset: int, topic_id: str) -> str:
+    """Return the id of a record: its place, and which topic of that name it is of, where the brokers know."""
+    return f"{partition.topic}/{partition.partition}/{offset}" + (f"@{topic_id}" if topic_id else "")
+
+
+def place_named(id_: str, topic_ids: Mapping[str, str]) -> tuple[TopicPartition, int] | None:
+    """Return the place of the record with an id; None where it is of no topic that there is now."""
+    place, _, made = id_.partition("@")
+    parts = place.split("/")
+    if len(parts) != 3 or topic_ids.get(parts[0]) != made or not (parts[1] + parts[2]).isdecimal():
+        return None
+    return TopicPartition(parts[0], int(parts[1])), int(parts[2])

@@ -112,6 +112,10 @@ class PendingMessages:
         """Whether no message was ever done whose id is forgotten by now: each had a position."""
         return len(self._done) >= self._first
 
+    def known(self) -> tuple[str, ...]:
+        """Return the ids that are remembered and those that are held, in the order in which they are done."""
+        return (*self._done, *(item.id for item in self._held if not item.id.startswith(_UNNAMED)))
+
     def add(self, message: Message, delivery: Delivery, now: float) -> Delivered:
         """Hear of a delivery; a message that is new is put behind all others.
 

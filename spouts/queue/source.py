@@ -229,7 +229,9 @@ class AckingSource(HeldRowsSource):
 
     def _start(self) -> Instance:
         self._instances += 1
-        instance = self._begin(SpoutContext(self._name, self._instances))
+        with self._lock:
+            known = self._pending.known()
+        instance = self._begin(SpoutContext(self._name, self._instances, known))
         with self._lock:
             self._instance = instance
             instance.set_active(self._is_active)

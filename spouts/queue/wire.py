@@ -85,4 +85,12 @@ class Hangs:
     seconds: float
 
 
-Heard = Emitted | Idle | Alive | Hangs | Raised | Closed
+@dataclass(frozen=True, slots=True)
+class HoldsBack:
+    """There are messages, and for so long none of them was given."""
+
+    why: str
+    seconds: float
+
+
+Heard = Emitted | Idle | Alive | Hangs | HoldsBack | Raised | Closed

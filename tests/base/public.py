@@ -108,6 +108,7 @@ FOR_LIBRARY = {
     "deactivate",
     "identity",
     "is_waiting",
+    "holds_back",
     "values",
 }
 """Methods of spouts, decoders, states, readers and aggregators that the library calls on what a user has made; of

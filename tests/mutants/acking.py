@@ -75,7 +75,7 @@ ACKING: Final = (
     Mutant(
         "no more is asked for than may be pending",
         "spouts/queue/child.py",
-        " and len(self._pending) < self._spout.max_pending\n",
+        " and len(self._pending) < self._most\n",
         "\n",
         _PROCESS,
     ),

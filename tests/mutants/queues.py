@@ -8,6 +8,8 @@ from tests.mutants.mutant import Mutant
 
 _BODIES = ("tests/spouts/test_queue_bodies.py",)
 _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
+_EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
+_COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
 _HTTP = ("tests/spouts/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
 _TO_THE_END = ("integration_tests/queues/test_read_to_the_end.py",)
@@ -32,8 +34,8 @@ QUEUES: Final = (
     Mutant(
         "queue: a group's first position is committed where it begins at the end",
         "spouts/queue/kafka_member.py",
-        "            self._flight.note_committed(partition, None)\n        elif",
-        "        elif",
+        "            self._commits.place_here(partition)\n",
+        "",
         _KAFKA,
     ),
     Mutant(
@@ -45,10 +47,45 @@ QUEUES: Final = (
     ),
     Mutant(
         "queue: a record's id has its topic's own",
-        "spouts/queue/kafka_acking.py",
-        'f"@{made}" if made else ""',
+        "spouts/queue/kafka_offsets.py",
+        'f"@{topic_id}" if topic_id else ""',
         '""',
         _KAFKA,
+    ),
+    Mutant(
+        "queue: no more is taken above a group's position than is remembered",
+        "spouts/queue/kafka_exposed.py",
+        " < max(1, self._horizon // 2)",
+        " < 10**9",
+        _EXPOSED,
+    ),
+    Mutant(
+        "queue: what an earlier process has left takes room",
+        "spouts/queue/kafka_exposed.py",
+        "deque(dict.fromkeys(known))",
+        "deque()",
+        _EXPOSED,
+    ),
+    Mutant(
+        "queue: what is under way takes room",
+        "spouts/queue/kafka_exposed.py",
+        "            self._under_way.add(place)",
+        "            pass",
+        _EXPOSED,
+    ),
+    Mutant(
+        "queue: no commit of a group is sent while another one is out",
+        "spouts/queue/kafka_commits.py",
+        "        if self._out or not (",
+        "        if not (",
+        _COMMITS,
+    ),
+    Mutant(
+        "queue: nothing is taken of a partition whose first position is not confirmed",
+        "spouts/queue/kafka_commits.py",
+        "        self._placed_here.add(partition)",
+        "        pass",
+        _COMMITS,
     ),
     Mutant(
         "queue: each delivery of an id is acked",

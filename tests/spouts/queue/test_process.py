@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -408,3 +409,18 @@ def test_who_waits_for_its_source_has_not_said_that_there_is_nothing(queue: File
         [(_, delivery)] = taken(started, 1)
         started.ack((delivery.serial,))
         until(lambda: started.is_idle)
+
+
+def test_a_spout_that_gives_nothing_though_there_is_something_is_told_of_again_and_again() -> None:
+    held = child.Held()
+    said = [held.look("why" if now < 60 else "", float(now)) for now in range(80)]
+    assert [each.seconds for each in said if each is not None] == [10, 20, 40]
+
+
+def test_no_more_than_half_of_the_horizon_is_under_way(tmp_path: Path) -> None:
+    here, _ = Pipe()
+    spout = FileQueueSpout(tmp_path)
+    spout.horizon = 7
+    assert child.SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == 3
+    spout.horizon = 0
+    assert child.SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == spout.max_pending

@@ -157,3 +157,20 @@ def test_one_that_can_not_be_opened_has_no_start() -> None:
     for _ in range(2):
         with pytest.raises(RetryableError):
             source.starts()
+
+
+def test_a_process_is_told_what_is_remembered_and_held_in_the_order_in_which_it_is_done() -> None:
+    told: list[tuple[str, ...]] = []
+
+    def begin(context: SpoutContext) -> FakeInstance:
+        told.append(tuple(context.known))
+        return FakeInstance(context, "c", "d")
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    source.begin_from({LOG: 2}, ("a", "b"), ())
+    plan(source, 2)
+    source._instance.is_gone = True  # type: ignore[union-attr]
+    with pytest.raises(RetryableError):
+        source.receive({LOG: 4})
+    plan(source, 4)
+    assert told == [("a", "b"), ("a", "b", "c", "d")]

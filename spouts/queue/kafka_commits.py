@@ -1,0 +1,119 @@
+"""The positions of a consumer group as a member commits them, one commit at a time, and what is known to be durable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Place
+
+from trident.base.errors import TridentError
+from trident.spouts.queue.kafka_errors import GroupPlace, classify, is_away, is_moved
+from trident.spouts.queue.kafka_exposed import ExposedRecords
+from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
+
+_COMMIT_S: Final = 1.0
+_ANSWER_S: Final = 10.0
+"""How long the answer to a commit is waited for before the last one is sent behind it."""
+
+
+class GroupCommits:
+    """Commits what is acked; for the thread of its consumer.
+
+    No commit is sent while another one is out: the client sends one again that the brokers could not take, and then it
+    would land behind a later one and move the group's position back, unnoticed.
+    """
+
+    def __init__(self, place: GroupPlace, flight: OffsetsInFlight, exposed: ExposedRecords) -> None:
+        self._place = place
+        self._flight = flight
+        self._exposed = exposed
+        self._out: frozenset[tuple[TopicPartition, int]] = frozenset()
+        self._due_at = 0.0
+        self._is_urgent = False
+        self._error: TridentError | None = None
+        self._placed_here: set[TopicPartition] = set()
+
+    @property
+    def error(self) -> TridentError | None:
+        """What the brokers have refused for good."""
+        return self._error
+
+    def is_placed(self, partition: TopicPartition) -> bool:
+        """Tell whether a death now would lose no sight of where the partition is read from."""
+        return partition not in self._placed_here
+
+    def place_here(self, partition: TopicPartition) -> None:
+        """Hear of a partition that begins where its log ended just now: nobody knows, until that is committed."""
+        self._flight.note_committed(partition, None)
+        self._placed_here.add(partition)
+
+    def revoke(self, partitions: set[TopicPartition]) -> None:
+        """Hear that partitions are another member's."""
+        self._placed_here -= partitions
+
+    def hurry(self) -> None:
+        """Commit with the next call, whenever the last one was: something waits for it."""
+        self._is_urgent = True
+
+    def now_and_then(self, consumer: Consumer) -> None:
+        """Commit what is acked, if it is time, and wait for nothing."""
+        if self._out or not (self._is_urgent or time.monotonic() >= self._due_at):
+            return
+        self._due_at = time.monotonic() + _COMMIT_S
+        self._is_urgent = False
+        wanted = self._wanted()
+        if not wanted:
+            return
+        self._out = frozenset(_places(wanted))
+        try:
+            consumer.commit(offsets=wanted)
+        except KafkaException as error:
+            self.heard(error.args[0], wanted)
+
+    def at_once(self, consumer: Consumer, serve: Callable[[], None]) -> None:
+        """Commit what is acked and wait until that is done; `serve` lets the client call back."""
+        latest = time.monotonic() + _ANSWER_S
+        while self._out and time.monotonic() < latest:
+            serve()
+        self.in_rebalance(consumer)
+
+    def in_rebalance(self, consumer: Consumer) -> None:
+        """Commit what is acked where the client calls back, and can't do so again.
+
+        A commit that is out is passed: by the end of the rebalance the brokers refuse what was sent before.
+        """
+        wanted = self._wanted()
+        if not wanted:
+            return
+        try:
+            self.heard(None, consumer.commit(offsets=wanted, asynchronous=False) or ())
+        except KafkaException as error:
+            self.heard(error.args[0], wanted)
+
+    def heard(self, error: KafkaError | None, places: Sequence[Place]) -> None:
+        """Hear what became of a commit."""
+        if frozenset(_places(places)) == self._out:
+            self._out = frozenset()
+        for place in places:
+            problem = error or place.error
+            partition = TopicPartition(place.topic, place.partition)
+            if problem is None:
+                self._placed_here.discard(partition)
+                self._exposed.cover(partition, place.offset)
+                continue
+            self._flight.note_committed(partition, None)
+            if not is_away(problem) and not is_moved(problem):
+                self._error = classify(problem, self._place)
+
+    def _wanted(self) -> list[Place]:
+        wanted = self._flight.to_commit()
+        for partition, offset in wanted.items():
+            self._flight.note_committed(partition, offset)
+        return [Place(*partition, offset) for partition, offset in wanted.items()]
+
+
+def _places(places: Sequence[Place]) -> list[tuple[TopicPartition, int]]:
+    return [(TopicPartition(place.topic, place.partition), place.offset) for place in places]

@@ -1,0 +1,111 @@
+"""Commits of a group: one is out at a time, and a position counts as durable when the brokers have said so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Place
+
+from trident.base.errors import FatalError
+from trident.spouts.queue.kafka_commits import GroupCommits
+from trident.spouts.queue.kafka_errors import GroupPlace
+from trident.spouts.queue.kafka_exposed import ExposedRecords
+from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
+
+ONE = TopicPartition("t", 0)
+
+
+class FakeConsumer:
+    """Keeps what was committed; answers to those that wait at once."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, bool]] = []
+        self.refuses: KafkaError | None = None
+
+    def commit(self, offsets: Sequence[Place], asynchronous: bool = True) -> Sequence[Place] | None:
+        if self.refuses is not None:
+            raise KafkaException(self.refuses)
+        self.sent += [(place.offset, asynchronous) for place in offsets]
+        return None if asynchronous else offsets
+
+
+class Scene:
+    """Records 0, 1, 2 of one partition are under way."""
+
+    def __init__(self) -> None:
+        self.flight, self.exposed, self.fake = OffsetsInFlight(), ExposedRecords(100), FakeConsumer()
+        self.consumer = cast(Consumer, self.fake)
+        self.commits = GroupCommits(GroupPlace("b", ("t",), "g"), self.flight, self.exposed)
+        self.flight.assign(ONE, 0)
+        for offset in range(3):
+            self.flight.emit(ONE, offset)
+            self.exposed.take((ONE, offset))
+
+    def ack(self, offset: int) -> None:
+        self.flight.ack(ONE, offset)
+        self.exposed.done((ONE, offset))
+        self.commits.hurry()
+        self.commits.now_and_then(self.consumer)
+
+    def answer(self, offset: int, error: int | None = None) -> None:
+        self.commits.heard(None if error is None else KafkaError(error), [Place("t", 0, offset)])
+
+
+def test_while_one_is_out_no_other_is_sent() -> None:
+    scene = Scene()
+    scene.ack(0)
+    scene.ack(1)
+    assert scene.fake.sent == [(1, True)]
+    assert len(scene.exposed) == 2, "what was sent may not have come"
+    scene.answer(1)
+    assert len(scene.exposed) == 1
+    scene.commits.now_and_then(scene.consumer)
+    assert scene.fake.sent == [(1, True), (2, True)]
+
+
+def test_one_that_waits_is_sent_behind_the_one_that_is_out() -> None:
+    scene = Scene()
+    scene.ack(0)
+    scene.ack(1)
+    served: list[int] = []
+
+    def serve() -> None:
+        served.append(len(scene.fake.sent))
+        scene.answer(1)
+
+    scene.commits.at_once(scene.consumer, serve)
+    assert (served, scene.fake.sent) == ([1], [(1, True), (2, False)])
+
+
+def test_one_that_failed_is_sent_again() -> None:
+    scene = Scene()
+    scene.ack(0)
+    scene.answer(1, KafkaError.COORDINATOR_NOT_AVAILABLE)
+    scene.commits.hurry()
+    scene.commits.now_and_then(scene.consumer)
+    assert (scene.fake.sent, len(scene.exposed)) == ([(1, True), (1, True)], 1)
+    assert scene.commits.error is None
+
+
+def test_one_that_is_denied_ends_the_run() -> None:
+    scene = Scene()
+    scene.fake.refuses = KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+    scene.ack(0)
+    assert isinstance(scene.commits.error, FatalError)
+
+
+def test_a_partition_that_begins_at_its_end_is_placed_when_that_is_confirmed() -> None:
+    scene = Scene()
+    two = TopicPartition("t", 1)
+    scene.flight.assign(two, 7)
+    scene.commits.place_here(two)
+    scene.fake.refuses = KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE)
+    scene.commits.in_rebalance(scene.consumer)
+    assert not scene.commits.is_placed(two)
+    scene.fake.refuses = None
+    scene.commits.now_and_then(scene.consumer)
+    assert not scene.commits.is_placed(two), "it may not have come"
+    scene.commits.heard(None, [Place("t", 1, 7)])
+    assert scene.commits.is_placed(two)
