@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sys
 from collections.abc import Callable
 
 from pyspark.sql import functions as F
@@ -51,7 +52,7 @@ def topology() -> Topology:
 
 
 def run_payments(make: Callable[[str, str, int], Topology], description: str) -> None:
-    """Run a topology until stopped (SIGTERM drains), or until all that is in the topic has been counted."""
+    """Run a topology until stopped (SIGTERM and Ctrl-C drain), or until all that is in the topic has been counted."""
     parser = argparse.ArgumentParser(description=description)
     servers = os.environ.get("PAYMENTS_BOOTSTRAP_SERVERS")
     parser.add_argument("--bootstrap-servers", default=servers, required=servers is None)
@@ -68,6 +69,8 @@ def run_payments(make: Callable[[str, str, int], Topology], description: str) ->
     try:
         made = make(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
         made.run(spark, ledger=PostgresLedger(arguments.dsn), until=arguments.until)
+    except KeyboardInterrupt:  # the second Ctrl-C, or one before the run: the next run goes on
+        sys.exit(130)
     finally:
         spark.stop()
 

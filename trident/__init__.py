@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         TridentError,
     )
     from trident.base.levels import Level
+    from trident.coordinators.batches.stopped import StoppedError
     from trident.coordinators.holding.run import RunSummary
     from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
     from trident.coordinators.options import Audit, OnRunning, RunOptions
@@ -100,6 +101,7 @@ _MODULES = {
     "trident.coordinators.ledger": ("MemoryLedger", "PostgresLedger", "SqliteLedger"),
     "trident.coordinators.options": ("Audit", "OnRunning", "RunOptions"),
     "trident.coordinators.registered": ("Keep",),
+    "trident.coordinators.batches.stopped": ("StoppedError",),
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),
@@ -180,6 +182,7 @@ __all__ = [
     "StaticState",
     "StdDev",
     "StdDevOf",
+    "StoppedError",
     "StoredRows",
     "Stream",
     "Sum",

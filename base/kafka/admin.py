@@ -11,6 +11,7 @@ from kafka.admin import KafkaAdminClient
 
 from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import for_kafka_python
+from trident.base.kafka.greeting import check_greeting
 from trident.base.kafka.logs import keep_secrets_out_of_logs
 
 UNKNOWN_TOPIC: Final = 3
@@ -38,8 +39,9 @@ def is_reachable(servers: str, timeout: float) -> bool:
 
 
 def admin_of(servers: str, options: Mapping[str, str], timeout_ms: int) -> KafkaAdminClient:
-    """Return a client of a cluster that can be reached."""
+    """Return a client of a cluster that can be reached; raises FatalError where it does not take the options."""
     keep_secrets_out_of_logs()
+    check_greeting(servers, options, timeout_ms / 1000)
     return KafkaAdminClient(
         **for_kafka_python(servers, options), request_timeout_ms=timeout_ms, bootstrap_timeout_ms=timeout_ms
     )

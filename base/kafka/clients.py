@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from trident.base.kafka.known import JAVA
 from trident.base.kafka.words import HOSTNAME_CHECK
 from trident.base.secrets import Secret, keep_secret
 
@@ -13,6 +14,8 @@ AUTHORITIES: Final = "ssl.ca.location"
 OF_THE_SYSTEM: Final = "probe"
 """librdkafka's word for the authorities that the system trusts, which the other clients take without a word."""
 _JVM_ONLY: Final = ("sasl.jaas.config", "ssl.truststore.", "ssl.keystore.", "sasl.login.", "ssl.endpoint.")
+LEFT_OUT: Final = frozenset(name for name in JAVA if name.startswith(_JVM_ONLY))
+"""What may stand in options that are shared with a reader in Java: librdkafka is not told."""
 _PYTHON_NAMES: Final = {
     "client.id": "client_id",
     "security.protocol": "security_protocol",

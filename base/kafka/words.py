@@ -12,6 +12,7 @@ from typing import Final
 
 from trident.base.checks import refused
 from trident.base.errors import ConfigurationError
+from trident.base.kafka.known import check_known
 
 HOSTNAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
 _MECHANISM_NAMES: Final = ("sasl.mechanism", "sasl.mechanisms")
@@ -27,10 +28,11 @@ _SPELLED_ALIKE: Final[Mapping[str, str]] = MappingProxyType({HOSTNAME_CHECK: "no
 """What an empty value means to Java, where librdkafka has a word for it."""
 
 
-def checked_options(options: Mapping[str, str], reserved: Mapping[str, str]) -> dict[str, str]:
+def checked_options(options: Mapping[str, str], reserved: Mapping[str, str], also: frozenset[str]) -> dict[str, str]:
     """Return options as all clients understand them; raises ConfigurationError, which shows no value.
 
-    `reserved` says of each option that is not a user's to set what to use instead.
+    `reserved` says of each option that is not a user's to set what to use instead; `also` are names that librdkafka
+    does not know, and which are taken all the same.
     """
     for name in options:
         if name in reserved:
@@ -40,6 +42,7 @@ def checked_options(options: Mapping[str, str], reserved: Mapping[str, str]) -> 
                 f"client option {name!r} can't be set: names of options are in lower case and without blanks; "
                 "nothing was started or changed"
             )
+    check_known(options, also)
     found = {name: _spelled(name, value) for name, value in options.items()}
     if len({found[name] for name in _MECHANISM_NAMES if name in found}) > 1:
         raise ConfigurationError(

@@ -92,11 +92,13 @@ def _take_lease(
             if repeater.stopping.is_set():
                 raise WaitEndedError(str(error)) from error
             if not told:
-                _log.info("waiting for topology %r: %s", topology, error)
+                _log.warning("waiting for topology %r, until nobody holds it: %s", topology, error)
                 hears.must_wait()
             told = True
             repeater.stopping.wait(min(_LONGEST_POLL_S, options.lease.total_seconds() / 10))
         else:
+            if told:
+                _log.warning("the wait for topology %r is over: this coordinator has it", topology)
             reached(CrashPoint.AFTER_LEASE)
             if acquired.previous_holder:
                 _log.info("took topology %r over from %s", topology, acquired.previous_holder)

@@ -108,6 +108,22 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "aggregate in a map": ("refuses", lambda s: s.map(x=F.sum("amount"))),
     "explode in each": ("refuses", lambda s: s.each(x=F.explode("tags"))),
     "window": ("window function", lambda s: s.each(n=F.row_number().over(Window.orderBy("amount")))),
+    "a window of time": (
+        "each: F.window and F.session_window can't be used",
+        lambda s: s.each(w=F.window(F.timestamp_seconds("amount"), "5 minutes").start),
+    ),
+    "a window of time that slides": (
+        "map: F.window and F.session_window can't be used",
+        lambda s: s.map(w=F.window(F.timestamp_seconds("amount"), "5 minutes", "1 minute").start),
+    ),
+    "a window of time in a filter": (
+        "filter: F.window and F.session_window can't be used",
+        lambda s: s.filter(F.window(F.timestamp_seconds("amount"), "5 minutes").start.isNotNull()),
+    ),
+    "a session": (
+        "each: F.window and F.session_window can't be used",
+        lambda s: s.each(w=F.session_window(F.timestamp_seconds("amount"), "5 minutes").start),
+    ),
     "random": ("not deterministic", lambda s: s.filter(F.rand() < 0.5)),
     "a hidden column": (r"each: columns are named, or taken in by '\*'", lambda s: s.each(j=F.col("__trident"))),
     "the hidden column of partitions": (

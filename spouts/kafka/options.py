@@ -9,6 +9,7 @@ from typing import Final
 from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import AUTHORITIES, OF_THE_SYSTEM, for_kafka_python, for_librdkafka, hidden, told
+from trident.base.kafka.known import JAVA
 from trident.base.kafka.words import HOSTNAME_CHECK, checked_options
 from trident.base.secrets import Secret
 from trident.spouts.kafka.hiding import ConsumerOptions
@@ -62,7 +63,8 @@ class KafkaOptions:
     """How to reach a cluster; neither its repr nor its pickled bytes show a value of `client_options`.
 
     `client_options` are librdkafka's (or the Java client's) dotted names, such as
-    `security.protocol`, `sasl.mechanism`, `sasl.username`, `sasl.password`, `ssl.ca.location`.
+    `security.protocol`, `sasl.mechanism`, `sasl.username`, `sasl.password`, `ssl.ca.location`; one that neither
+    client has is refused by its name.
     """
 
     bootstrap_servers: str
@@ -71,7 +73,7 @@ class KafkaOptions:
 
     def __post_init__(self) -> None:
         check_text("bootstrap_servers", self.bootstrap_servers, allowed="host:port of at least one broker")
-        object.__setattr__(self, "client_options", checked_options(self.client_options, _RESERVED))
+        object.__setattr__(self, "client_options", checked_options(self.client_options, _RESERVED, JAVA))
 
     @property
     def isolation_level(self) -> str:

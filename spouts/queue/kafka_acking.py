@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from trident.base.checks import check_flag, check_texts
 from trident.base.errors import ConfigurationError
-from trident.base.kafka.clients import for_librdkafka
+from trident.base.kafka.clients import LEFT_OUT, for_librdkafka
+from trident.base.kafka.known import check_known
 from trident.base.policies import policy_of
 from trident.spouts.base import StartAt
 from trident.spouts.kafka.options import KafkaOptions
@@ -176,5 +177,6 @@ def _checked(options: KafkaOptions) -> dict[str, str]:
     for name in options.client_options:
         if name in _TAKEN:
             raise ConfigurationError(f"client option {name!r} can't be set; use {_TAKEN[name]}")
+    check_known(options.client_options, LEFT_OUT)
     fixed = {"bootstrap.servers": options.bootstrap_servers, "isolation.level": options.isolation_level}
     return {**for_librdkafka(options.client_options), **fixed}

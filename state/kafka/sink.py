@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from trident.base.checks import check_count, check_flag, check_text, check_texts, refused
 from trident.base.errors import ConfigurationError, RetryableError
-from trident.base.kafka.clients import hidden, told
+from trident.base.kafka.clients import LEFT_OUT, hidden, told
 from trident.base.kafka.words import checked_options
 from trident.base.names import check_given_name
 from trident.base.secrets import Secret
@@ -74,7 +74,7 @@ class KafkaSink:
         check_topic_name("marker_topic", self.marker_topic)
         check_flag("lineage", self.lineage)
         given = check_texts("client_options", self.client_options, secret=True)
-        object.__setattr__(self, "client_options", checked_options(given, _RESERVED))
+        object.__setattr__(self, "client_options", checked_options(given, _RESERVED, LEFT_OUT))
         if self.staging_folder is not None:
             object.__setattr__(self, "staging_folder", check_folder("staging_folder", self.staging_folder))
         check_count("producers", self.producers, most=_MOST_PRODUCERS)

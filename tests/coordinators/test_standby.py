@@ -72,3 +72,16 @@ def test_two_beats_are_short_whatever_the_lease_since_a_successor_of_the_dead_wa
     lease: timedelta, longest: float
 ) -> None:
     assert 0 < pause_between_beats(lease) <= longest
+
+
+def test_who_waits_says_it_once_and_once_that_it_is_over(caplog: pytest.LogCaptureFixture) -> None:
+    ledger = MemoryLedger()
+    ledger.open()
+    ledger.acquire("payments", Lease("another", timedelta(seconds=2)))
+    options = replace(OPTIONS, on_running=OnRunning.WAIT, lease=timedelta(seconds=2))
+    TopologyRun(make_job(Topic([[("a", 1)]]), MemoryState("balances")).plan(), ledger, options).run()
+    said = [each.getMessage() for each in caplog.records if each.levelname == "WARNING" and "wait" in each.getMessage()]
+    assert [text.partition(":")[0] for text in said] == [
+        "waiting for topology 'payments', until nobody holds it",
+        "the wait for topology 'payments' is over",
+    ]

@@ -83,6 +83,8 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
     _refuse_unrepeatable(operation.verb, after)
     if operation.verb in _OF_COLUMNS and (not isinstance(operation, Told) or _MAY_NAME_ALL.search(operation.told())):
         _refuse_star(operation.verb, frame, after)
+    if operation.verb in _OF_COLUMNS:
+        _refuse_time_window(operation.verb, frame, after)
     return after
 
 
@@ -146,6 +148,8 @@ def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
     assert jvm is not None
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     unknown = _plan_steps(plan) - _PLAN_STEPS
+    if "Expand" in unknown:  # of a window that slides: one row for each that a record is in
+        raise _is_time_window(verb)
     if "Window" in unknown:
         raise ConfigurationError(f"{verb}: a window function would depend on how records are spread over tasks")
     if unknown or plan.containsPattern(patterns.PLAN_EXPRESSION()):
@@ -176,6 +180,28 @@ def _refuse_star(verb: str, before: DataFrame, after: DataFrame) -> None:
                 f"{verb}: columns are named, or taken in by '*', that are not the stream's own (their names begin with "
                 f"{CONTROL}); name the fields, as in F.struct(*stream.fields)"
             )
+
+
+def _refuse_time_window(verb: str, before: DataFrame, after: DataFrame) -> None:
+    """Refuse what makes Spark leave out records where nobody asked for it: it would leave out control rows, too.
+
+    Spark Connect does not show its plans; there this check is left out.
+    """
+    if not is_classic(after.sparkSession):
+        return
+    seen = before._jdf.queryExecution().analyzed()
+    plan = after._jdf.queryExecution().analyzed()
+    while not plan.fastEquals(seen):
+        if str(plan.nodeName()) == "Filter" and _GUARD not in str(plan.condition().sql()):
+            raise _is_time_window(verb)
+        (plan,) = items_of(plan.children())
+
+
+def _is_time_window(verb: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{verb}: F.window and F.session_window can't be used in a stream's expression: Spark leaves out, or doubles, "
+        "records for them. Compute where a window begins, as in F.date_trunc('hour', 'at')"
+    )
 
 
 def _plan_steps(plan: JavaObject) -> set[str]:

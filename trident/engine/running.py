@@ -66,23 +66,38 @@ def make_run(
 
 
 def run_to_end(run: TopologyRun) -> RunSummary:
-    """Run until the end; while it runs in the main thread, SIGTERM asks it to drain."""
-    with _stopping_on_sigterm(run):
+    """Run until the end; while it runs in the main thread, SIGTERM and SIGINT (Ctrl-C) ask it to drain."""
+    with _draining_on_signals(run):
         return run.run()
 
 
 @contextmanager
-def _stopping_on_sigterm(run: TopologyRun) -> Iterator[None]:
+def _draining_on_signals(run: TopologyRun) -> Iterator[None]:
+    """Drain at the first signal; a second SIGINT does what one did before, which is to end the run at once.
+
+    SIGINT is left as it is where a program has a handler of its own, or ignores it, as in the background of a shell.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
-    def drain(_number: int, _frame: FrameType | None) -> None:
+    def drain(number: int, frame: FrameType | None) -> None:
         run.stop()
+        if number == signal.SIGINT:
+            signal.signal(signal.SIGINT, before[signal.SIGINT])
 
-    before = signal.signal(signal.SIGTERM, drain)
+    taken = [signal.SIGTERM, *([signal.SIGINT] if _is_nobodys(before[signal.SIGINT]) else [])]
+    for number in taken:
+        signal.signal(number, drain)
     try:
         yield
     finally:
-        # None: the handler before was not set from Python, and can't be set again from here
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        for number in taken:
+            # None: the handler before was not set from Python, and can't be set again from here
+            signal.signal(number, signal.SIG_DFL if before[number] is None else before[number])
+
+
+def _is_nobodys(handler: object) -> bool:
+    """Tell whether it is Python's handler, or that which Spark sets in every program."""
+    return handler is signal.default_int_handler or str(getattr(handler, "__module__", "")).startswith("pyspark.")

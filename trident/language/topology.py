@@ -197,8 +197,9 @@ class Topology:
 
         `until` says which; without it the options do, and theirs is "stopped" unless they say otherwise.
         Without a ledger, one is kept in the SQLite file `trident-ledger.sqlite` of the working directory.
-        In the main thread SIGTERM drains as `stop()` does. Whatever ends it (an error is raised), the next
-        run goes on exactly where this one was; it may be in another process or on another machine.
+        In the main thread SIGTERM and Ctrl-C drain as `stop()` does; a second Ctrl-C ends it at once. Whatever ends
+        it (an error is raised), the next run goes on exactly where this one was; it may be in another process or on
+        another machine.
         """
         refuse_while_loading("runs its topology")
         refuse_bare_options("Topology.run", others)

@@ -1,0 +1,97 @@
+"""What a listener's first answers mean, of listeners that are a few lines long."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from trident.base.errors import FatalError
+from trident.base.kafka.greeting import check_greeting
+
+LOGIN = {
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "me",
+    "sasl.password": "hush",
+    "security.protocol": "SASL_PLAINTEXT",
+}
+Answers = Callable[[int], bytes | None]
+
+
+@contextmanager
+def listener(answers: Answers) -> Iterator[str]:
+    """Give the address of one that answers each kind of request so, and closes the connection for None."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, args=(server, answers), daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def serve(server: socket.socket, answers: Answers) -> None:
+    while True:
+        try:
+            talk, _ = server.accept()
+        except OSError:
+            return
+        with talk, suppress(ConnectionError):
+            while (head := talk.recv(12, socket.MSG_WAITALL)) and len(head) == 12:
+                length, api, _, number = struct.unpack(">ihhi", head)
+                body = answers(api) if length < 1000 else None
+                if body is None:
+                    break
+                talk.recv(length - 8, socket.MSG_WAITALL)
+                talk.sendall(struct.pack(">ii", len(body) + 4, number) + body)
+
+
+def answering(handshake: int, login: int) -> Answers:
+    codes = {17: struct.pack(">hi", handshake, 0), 36: struct.pack(">hhi", login, -1, 0)}
+    return lambda api: codes.get(api, bytes(6))
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "named"),
+    [
+        (answering(0, 58), LOGIN, "'sasl.username' and 'sasl.password'"),
+        (answering(33, 0), LOGIN, "'sasl.mechanism'"),
+        (answering(34, 0), LOGIN, "'security.protocol'"),
+        (answering(0, 0), {"security.protocol": "SSL"}, "does not speak TLS"),
+        (answering(0, 0), {"security.protocol": "SSL", "ssl.key.location": "/no"}, "'ssl.key.location' names a file"),
+    ],
+)
+def test_what_does_not_fit_is_named_and_stops(answers: Answers, options: Mapping[str, str], named: str) -> None:
+    with listener(answers) as address, pytest.raises(FatalError) as caught:
+        check_greeting(address, options, 2.0)
+    assert named in str(caught.value)
+    assert "Nothing was read or sent" in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answers", "options"),
+    [
+        (answering(0, 0), LOGIN),
+        (answering(0, 0), {}),
+        (answering(0, 15), LOGIN),  # no coordinator: it passes by itself
+        (answering(7, 0), LOGIN),
+        (lambda _: None, LOGIN),
+        (lambda _: None, {}),
+        (lambda _: None, {"security.protocol": "SSL"}),
+        (lambda _: b"?", {}),
+    ],
+    ids=["let in", "open", "not now", "not yet", "gone", "gone, open", "gone, by TLS", "no Kafka"],
+)
+def test_what_may_pass_by_itself_is_left_to_the_client(answers: Answers, options: Mapping[str, str]) -> None:
+    with listener(answers) as address:
+        check_greeting(address, options, 2.0)
+
+
+def test_who_is_away_is_left_to_the_client() -> None:
+    check_greeting("127.0.0.1:1", LOGIN, 2.0)
+
+
+def test_the_first_that_is_there_is_asked() -> None:
+    with listener(answering(0, 58)) as address, pytest.raises(FatalError, match="refuses the login"):
+        check_greeting(f"127.0.0.1:1, {address}", LOGIN, 2.0)
