@@ -175,7 +175,8 @@ class Work:
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
         expired = expired_keys(self._parts.stores, batch.txid)
         log_dead_letters(batch.owner.topology, batch.txid, outcome.dead_letters)
-        log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms, expired)
+        lag = sum(self._parts.book.behind(outcome.plan).values())
+        log_batch(batch, outcome.plan, commit, lag, outcome.turn_ms, expired)
         if outcome.manifests:  # there are none yet where a batch is read behind its record
             measure(self._parts.book, outcome)
 
