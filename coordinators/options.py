@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 
-from trident.base.checks import check_count, check_duration, check_instance, refused
+from trident.base.checks import check_count, check_duration, check_function, check_instance, refused
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.registered import Keep
+from trident.coordinators.run_events import RunListener
 
 LONGEST_WAIT = timedelta(hours=24)
 """The longest lease, and the longest time that a server is asked again: within what PostgreSQL and TCP can be told."""
@@ -94,6 +95,13 @@ class RunOptions:
     0: in none. What such operations say of messages counts for nothing then: each is acked with its batch.
     """
     keep: Keep = field(default_factory=Keep)
+    listeners: Sequence[RunListener] = ()
+    """Hear what happens in the run, in a thread that no batch waits for."""
+    on_started: Callable[[], object] | None = None
+    """Called once, in the run's own thread, when it owns the topology, its sources are open and nothing is planned yet.
+
+    What it raises ends the run.
+    """
 
     @property
     def timeouts(self) -> Timeouts:
@@ -105,6 +113,9 @@ class RunOptions:
         object.__setattr__(self, "until", policy_of(Until, self.until, "until"))
         object.__setattr__(self, "audit", policy_of(Audit, self.audit, "audit"))
         check_instance("keep", self.keep, Keep, allowed="a Keep(count=…, age=…)")
+        object.__setattr__(self, "listeners", _checked_listeners(self.listeners))
+        if self.on_started is not None:
+            check_function("on_started", self.on_started, "a function without arguments, or None")
         for item in fields(self):
             value, default = getattr(self, item.name), item.default
             if item.name in _MAY_BE_LEFT_OUT and value is None:
@@ -116,6 +127,13 @@ class RunOptions:
                     raise refused("lease", f"at least {SHORTEST_LEASE.total_seconds():g} s", value)
             elif isinstance(default, int):
                 check_count(item.name, value, least=0 if item.name in _MAY_BE_ZERO else 1)
+
+
+def _checked_listeners(given: Sequence[RunListener]) -> tuple[RunListener, ...]:
+    allowed = "a list of RunListener objects"
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise refused("listeners", allowed, given)
+    return tuple(check_instance("listeners", each, RunListener, allowed=allowed) for each in given)
 
 
 def refuse_bare_options(what: str, given: Mapping[str, object]) -> None:

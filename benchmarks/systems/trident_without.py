@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -67,10 +67,11 @@ class NotingLedger(MemoryLedger):
         commit: Commit,
         copies: Sequence[TransactionStep],
         applies: Sequence[TransactionStep],
+        took_ms: Callable[[], int] | None = None,
     ) -> None:
         """See `MemoryLedger`; the state's own transaction is over when it returns."""
-        super().commit_together(owner, epoch, pin, commit, copies, applies)
-        self._notes.append(_Note(time.time(), pin, commit))
+        super().commit_together(owner, epoch, pin, commit, copies, applies, took_ms)
+        self._notes.append(_Note(time.time(), pin, commit.timed(took_ms)))
         self.records += commit.records
 
     def write_notes(self, dsn: str) -> None:

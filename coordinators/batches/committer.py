@@ -132,9 +132,15 @@ class Committer:
         def commit_together() -> None:
             with about(lambda: steps.at_work, batch):
                 steps.make_ready()
-                commit = outcome.commit(self._since(started))
-                copies, applies = steps.copies, steps.applies
-                self._ledger.commit_together(batch.owner, batch.epoch, outcome.pin(), commit, copies, applies)
+                self._ledger.commit_together(
+                    batch.owner,
+                    batch.epoch,
+                    outcome.pin(),
+                    outcome.commit(0),
+                    steps.copies,
+                    steps.applies,
+                    partial(self._since, started),
+                )
 
         try:
             self._repeater.call(f"committing {batch}", commit_together, lambda: steps.at_work)

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import BatchId
+from trident.coordinators.batches import telling
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_batch, log_dead_letters
 from trident.coordinators.batches.outcome import Outcome
@@ -38,6 +39,7 @@ from trident.coordinators.batches.requests import (
 )
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopping import record_stop
+from trident.coordinators.batches.telling import Tells, tell_nobody
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.lifecycle import Activity, Reply
 from trident.coordinators.pinned import Commit
@@ -95,6 +97,7 @@ class Parts:
     turn: TurnWorker | None = None
     in_full: Callable[[Reply], Reply] = _as_it_is
     """Adds to the answer to a command what the loop can't know."""
+    tells: Tells = tell_nobody
 
 
 class Work:
@@ -117,10 +120,14 @@ class Work:
                 return parts.repeater.call(what, partial(parts.plans.build, command))
             case StorePlan(command, plan):
                 parts.repeater.call(f"planning {command.batch}", partial(parts.plans.store, command, plan))
+                if plan is not None:
+                    parts.tells(telling.planned(command.batch, plan))
             case Drop(command):
                 parts.repeater.call("dropping unfinished batches", partial(parts.plans.drop, command))
             case RunBatch(batch, plan, edges, plan_ms):
-                return Processed(*parts.runner.run(batch, plan, edges, plan_ms))
+                acknowledged, outcome = parts.runner.run(batch, plan, edges, plan_ms)
+                parts.tells(telling.processed(batch, outcome))
+                return Processed(acknowledged, outcome)
             case WorkTurn(batch, outcome):
                 assert parts.turn is not None, "a topology with work in the turn has a worker"
                 return parts.turn.work(batch, outcome)
@@ -153,6 +160,7 @@ class Work:
             case RecordStop(owner, epoch, error):
                 received = [name for name, source in parts.sources.items() if isinstance(source, ReceivesRows)]
                 told = parts.committer.told(error)
+                parts.tells(telling.refused(owner, epoch, told.refusal))
                 return record_stop(parts.ledger, owner, epoch, told, parts.last_repeater, received)
         return None
 
@@ -175,7 +183,11 @@ class Work:
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
         expired = expired_keys(self._parts.stores, batch.txid)
         log_dead_letters(batch.owner.topology, batch.txid, outcome.dead_letters)
-        log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms, expired)
+        behind = self._parts.book.behind(outcome.plan)
+        log_batch(batch, outcome.plan, commit, sum(behind.values()), outcome.turn_ms, expired)
+        for loss in telling.losses(batch, outcome.plan):
+            self._parts.tells(loss)
+        self._parts.tells(telling.committed(batch, outcome, commit, behind))
         if outcome.manifests:  # there are none yet where a batch is read behind its record
             measure(self._parts.book, outcome)
 

@@ -28,6 +28,7 @@ from trident.coordinators.batches.processor import Processor, SharesWork, TurnPr
 from trident.coordinators.batches.reporting import ErrorReporter
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.batches.telling import failed
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
@@ -41,12 +42,14 @@ from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.parts import LevelParts, OfTheRun, parts_of
+from trident.coordinators.listening import Listening
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
+from trident.coordinators.run_events import RunStarted, TookOver
 from trident.spouts.base import MeasuresLatency, Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
 from trident.state.plainly import with_positions, without_positions
@@ -112,6 +115,7 @@ class TopologyRun:
         self._stop_requested = StopSignal()
         self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout, self._hear)
         self._reporter: ErrorReporter | None = None
+        self._listening = Listening(options.listeners)
         self._measured: tuple[MeasuresLatency, ...] = ()
         self._coordinator: BatchCoordinator | None = None
         self._level_parts: LevelParts | None = None
@@ -128,6 +132,10 @@ class TopologyRun:
 
     def run(self) -> RunSummary:
         """Run until the end that the options name; raises the error that ended it earlier."""
+        with self._listening.until_the_end(self._topology.spec.name):
+            return self._run_to_the_end()
+
+    def _run_to_the_end(self) -> RunSummary:
         try:
             return self._run_above_what_is_known()
         except WaitEndedError:
@@ -226,6 +234,7 @@ class TopologyRun:
                     coordinator.stop()
                 if self._fenced_by is not None:  # while the coordinator was being built
                     self._fenced(self._fenced_by)
+                self._tell_that_it_is_up(taken)
                 with of_level.ending():
                     coordinator.run()
             if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
@@ -235,6 +244,20 @@ class TopologyRun:
     def _hear(self, error: BaseException, batch: BatchId | None = None) -> None:
         if self._reporter is not None:
             self._reporter.hear(error, batch)
+        event = None if batch is None else failed(batch, error)
+        if event is not None:
+            self._listening.tell(event)
+
+    def _tell_that_it_is_up(self, taken: TakenOver) -> None:
+        name, epoch, snapshot = self._topology.spec.name, taken.epoch.number, taken.snapshot
+        pinned = snapshot.pin.txid if snapshot.pin else None
+        incarnation = snapshot.owner.incarnation
+        self._listening.tell(
+            TookOver(topology=name, epoch=epoch, incarnation=incarnation, done=snapshot.done, pinned=pinned)
+        )
+        self._listening.tell(RunStarted(topology=name, epoch=epoch))
+        if self._options.on_started is not None:
+            self._options.on_started()
 
     def _make_processor(self, open_parts: Opened) -> Processor | None:
         """Wait for the engine while the lease is kept; None when the run was stopped and the engine does not answer."""
@@ -319,6 +342,7 @@ class TopologyRun:
             keep=self._options.keep,
             turn=self._turn(stores, runner),
             in_full=of_level.in_full,
+            tells=self._listening.tell,
         )
         pace = Pace.of(self._options)
         loop = Loop(

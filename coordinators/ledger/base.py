@@ -148,9 +148,11 @@ class Ledger(Protocol):
         commit: Commit,
         copies: Sequence[TransactionStep],
         applies: Sequence[TransactionStep],
+        took_ms: Callable[[], int] | None = None,
     ) -> None:
         """The shortcut: copies, applies, fence, progress, pin and done in one transaction.
 
+        `took_ms` is asked when the commit is written, which is behind all applies: what it says is its `commit_ms`.
         Repeated after a lost answer it finds `done = txid` with the attempt and changes nothing.
         """
 

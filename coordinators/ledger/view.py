@@ -164,7 +164,7 @@ class BatchRow:
     plan_ms: int
     process_ms: int
     commit_ms: int
-    """Up to the write that records it, so without that COMMIT; the log line of the batch counts that too."""
+    """Up to the write that records it: all applies, but not the COMMIT, which the log line of the batch counts too."""
     done_at: datetime | None
 
 

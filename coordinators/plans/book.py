@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trident.base.ranges import OffsetRange, PartitionId
+from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.decided import Decision
 from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Snapshot
@@ -17,7 +18,7 @@ _SMOOTHING = 0.2
 class PlanBook:
     """What a coordinator knows of its plans beside the ledger.
 
-    The thread that plans changes it; others read `lag`, set `finished` and call `record_size`, each of which
+    The thread that plans changes it; others read `lag` and `ends`, set `finished` and call `record_size`, each of which
     may be late by a batch without harm.
     """
 
@@ -25,6 +26,8 @@ class PlanBook:
     plans: dict[int, Plan] = field(default_factory=dict)
     lag: int = 0
     """Positions that the spouts hold behind the latest plan, when it was made."""
+    ends: Mapping[tuple[str, PartitionId], PartitionBounds] = field(default_factory=dict)
+    """What each source offered when it was asked last, by stream and partition; replaced as a whole."""
     finished: int = 0
     """The last txid that was heard to be done; plans before it are let go of. Set by the coordinator's loop."""
     last_txid: int = 0
@@ -59,6 +62,11 @@ class PlanBook:
         if before is not None:
             return {item.range.id: item.range for item in before.ranges if item.spout == spout} or self._starts(spout)
         return self._starts(spout)
+
+    def behind(self, plan: Plan) -> dict[tuple[str, PartitionId], int]:
+        """Return how many positions each partition offers behind a plan, as far as its source was asked."""
+        stops = {(item.spout, item.range.id): item.range.stop for item in plan.ranges}
+        return {at: max(0, bound.stop - stops.get(at, bound.earliest)) for at, bound in self.ends.items()}
 
     def held(self, txid: int) -> tuple[Decision, ...]:
         """Return what a person decided about a txid as it was refused: the next attempt reads the same, if it can."""

@@ -188,6 +188,7 @@ class PlanMaker:
             ranges = tuple(self._as_asked(item, asked) for item in ranges)
         self._tell_of_waiting(views)
         self.book.lag = _left_over(views, ranges)
+        self.book.ends = {(view.name, bound.id): bound for view in views for bound in view.bounds}
         plan = Plan(
             txid=batch.txid,
             attempt=batch.attempt,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from integration_tests.fix_kafka import Kafka
@@ -56,6 +56,27 @@ def test_the_group_of_a_stream_is_where_its_topology_is(
         produce(servers, source, payments(records))
         run()
     assert offsets_of(servers, group_of(name, "in")) == (dict.fromkeys(range(4), 40) if report_lag else {})
+
+
+def test_the_lag_that_a_run_logs_is_what_kafka_says(
+    spark: SparkSession, kafka: Kafka, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the middle of a backlog as well, of which all may be planned already."""
+    source, servers = kafka.create_topic(4, name="behind"), kafka.bootstrap_servers
+    produce(servers, source, payments(200))
+    consumer = KafkaConsumer(bootstrap_servers=servers)
+    end = sum(consumer.end_offsets([TopicPartition(source, number) for number in range(4)]).values())
+    consumer.close()
+    topology = Topology(f"behind {source}")
+    value = Json("account string, amount bigint")
+    spout = OpaqueKafkaSpout(source, bootstrap_servers=servers, value=value, max_records_per_batch=40)
+    topology.stream("in", spout).persistent_aggregate(SqliteState("counts"), n=Count())
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    with caplog.at_level(logging.INFO, "trident.batch"):
+        topology.run(spark, ledger=ledger, until="caught_up", options=OPTIONS)
+    lines = [record.__dict__["batch"] for record in caplog.records if record.name == "trident.batch"]
+    behind = [end - 40 * done for done in range(1, 6)]
+    assert ([line["lag"] for line in lines], behind[-1]) == (behind, 0)
 
 
 def test_a_group_that_can_not_be_told_is_said_once_and_held_against_nobody(caplog: pytest.LogCaptureFixture) -> None:

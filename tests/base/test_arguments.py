@@ -121,6 +121,8 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "Callable[..., R]": (None, "a text", 5, b"bytes", int),
     "object": (),
     "Query": (None, *THING),
+    "Sequence[RunListener]": (None, *THING, [5], [None], [trident.RunListener]),
+    "Callable[[], object] | None": ("a text", 5, b"bytes", OTHER),
     "TridentState | StaticState": (None, *THING),
     "Keys": (5, True, b"bytes", "", None, [], [5], [None], [""]),
     "Keys | Sequence[Keys]": (5, True, b"bytes", "", None, [], [5], [None], [""], [["a"]], [["a"], 5]),

@@ -7,14 +7,15 @@ import sys
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
-from trident.cli import commanding, deciding, examining, reading, reporting
+from trident.cli import commanding, deciding, examining, reading, reporting, running
 from trident.cli.exits import Exit
 from trident.cli.output import complain
 
 app = typer.Typer(
     name="trident",
-    help="Where topologies stand, and the decisions of a person. Exit codes: 0 done, 1 failed, 2 wrong use, "
-    "3 a coordinator runs the topology, 4 not confirmed, 5 a refusal waits for a person, 6 doctor found a problem.",
+    help="Runs topologies, says where they stand, takes the decisions of a person. Exit codes: 0 done, 1 failed, "
+    "2 wrong use, 3 a coordinator runs the topology, 4 not confirmed, 5 a refusal waits for a person, "
+    "6 doctor found a problem.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -24,6 +25,7 @@ reporting.register(app)
 deciding.register(app)
 commanding.register(app)
 examining.register(app)
+running.register(app)
 
 
 def main() -> None:

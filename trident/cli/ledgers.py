@@ -29,17 +29,17 @@ LedgerOption = Annotated[
 
 
 @contextmanager
-def opened(address: str) -> Iterator[Ledger]:
+def opened(address: str, *, may_be_new: bool = False) -> Iterator[Ledger]:
     """Give the ledger of an address, and let go of its connections; nothing is connected to or migrated yet.
 
-    Raises ConfigurationError without an address, and for a file that is not there.
+    Raises ConfigurationError without an address, and for a file that is not there, unless it `may_be_new`.
     """
-    ledger = _ledger(address)
+    ledger = _ledger(address, may_be_new)
     with giving_back("closing the ledger", ledger.close):
         yield ledger
 
 
-def _ledger(address: str) -> Ledger:
+def _ledger(address: str, may_be_new: bool) -> Ledger:
     if not address:
         raise ConfigurationError(f"name the ledger with --ledger or {VARIABLE}; nothing was done")
     if address.startswith(_POSTGRES) or ("=" in address and "://" not in address):
@@ -49,6 +49,6 @@ def _ledger(address: str) -> Ledger:
             "the ledger's address (which is not shown: it may hold a password) is neither the path of a file nor an "
             f"address of PostgreSQL, which begins with {' or '.join(_POSTGRES)}; nothing was done"
         )
-    if not Path(address).is_file():
+    if not may_be_new and not Path(address).is_file():
         raise ConfigurationError(f"there is no file {address!r} to read a ledger from; nothing was done")
     return SqliteLedger(address)

@@ -16,6 +16,7 @@ from trident.cli.exits import Exit
 from trident.cli.gone import goes_on, gone_by_undoing, gone_of
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
+from trident.cli.pacing import LOOKED_AT, pace_of
 from trident.coordinators.ledger.view import LedgerView, TopologyStatus, record_of
 from trident.coordinators.lifecycle import Activity
 from trident.coordinators.refusals import refused_by_state, undo_way, ways_on
@@ -45,14 +46,16 @@ def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOptio
     """Say where a topology stands; ends with 5 when a refusal waits for a person."""
     with opened(ledger) as found:
         view = found.view()
-        standing, progress = view.status(topology), [asdict(each) for each in view.progress(topology)]
+        standing, positions = view.status(topology), view.progress(topology)
+        pace = pace_of(view.batches(topology, LOOKED_AT), positions)
         gone = gone_of(view, standing, standing.done + (1 if standing.pinned is None else 2))
         ways = _ways_on(view, standing)
+    progress = [asdict(each) for each in positions]
     known = asdict(standing) | {"done_at": standing.done_at.isoformat() if standing.done_at else None}
     if as_json:
-        show_fields("", known | {"progress": progress}, as_json)
+        show_fields("", known | asdict(pace) | {"progress": progress}, as_json)
     else:
-        show_fields(f"topology {topology}", known | _in_words(standing), as_json)
+        show_fields(f"topology {topology}", known | _in_words(standing) | pace.in_words(), as_json)
         show_rows("positions (the offset that comes next)", progress[:_PARTITIONS_SHOWN], as_json)
         _say_what_is_not_shown(standing, len(progress) - _PARTITIONS_SHOWN)
         if gone is not None and not standing.needs_decision:

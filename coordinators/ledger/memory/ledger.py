@@ -214,6 +214,7 @@ class MemoryLedger:
         commit: Commit,
         copies: Sequence[TransactionStep],
         applies: Sequence[TransactionStep],
+        took_ms: Callable[[], int] | None = None,
     ) -> None:
         """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
         commits.check_together(pin, commit)
@@ -227,7 +228,7 @@ class MemoryLedger:
             _check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
             entry = with_pin(rows, entry, owner, pin)
-            rows.put(with_done(rows, entry, epoch, commit, self._clock.monotonic()))
+            rows.put(with_done(rows, entry, epoch, commit.timed(took_ms), self._clock.monotonic()))
 
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete the history of finished txids that `keep` lets go; returns how many rows."""

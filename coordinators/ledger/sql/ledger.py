@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from sqlalchemy import Connection
@@ -180,6 +180,7 @@ class SqlLedger:
         commit: Commit,
         copies: Sequence[TransactionStep],
         applies: Sequence[TransactionStep],
+        took_ms: Callable[[], int] | None = None,
     ) -> None:
         """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
         commits.check_together(pin, commit)
@@ -191,7 +192,7 @@ class SqlLedger:
                 # The lost call may have ended while the applies waited for its locks.
                 _refuse_done(progress, owner, commit)
                 _check_pin(transaction.connection, owner, epoch, progress, pin)
-                batch_writes.write_together(transaction.connection, owner, epoch, pin, commit)
+                batch_writes.write_together(transaction.connection, owner, epoch, pin, commit.timed(took_ms))
                 decision_writes.write_diverts(transaction.connection, owner, pin, progress)
         except _AlreadyDone:
             return
