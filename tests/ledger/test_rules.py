@@ -20,7 +20,7 @@ from trident.coordinators.ledger.rules import attempts, commits, fencing
 from trident.coordinators.ledger.rules.following import check_follows, has_new_partitions
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.resets import starts_of_reset
-from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.rules.specs import added_to, merged_spec, merged_starts
 from trident.coordinators.ledger.sql.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
 from trident.coordinators.planned import Plan, SpoutRange, StartPosition
 from trident.coordinators.registered import TopologySpec
@@ -235,6 +235,43 @@ def test_a_spec_may_only_grow(stored: dict[str, dict[str, str]], given_: dict[st
         else:
             with pytest.raises(MismatchError):
                 merged_spec(old, new)
+
+
+STATE = {"kind": "opaque", "store": "sqlite", "table": "a", "keys": "k int64", "values": "n int64 add"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"values": "n int64 add, total int64 add"}, "another values (its rows hold the old aggregates"),
+        ({"keys": "k string"}, "another keys (its rows are those of the old key)"),
+        ({"table": "b", "store": "postgres"}, "another store, table (what it holds is at the old place, and would be"),
+        ({"kind": "transactional"}, "another kind. Nothing was changed"),
+    ],
+)
+def test_what_is_refused_names_what_differs_and_what_it_would_do_to_the_data(change: dict[str, str], said: str) -> None:
+    before, now = TopologySpec("t", {}, {"s": STATE}), TopologySpec("t", {}, {"s": {**STATE, **change}})
+    with pytest.raises(MismatchError) as refused:
+        merged_spec(before, now)
+    assert said in str(refused.value)
+    assert str(refused.value).count("at the old place") <= 1  # one consequence is said once
+
+
+def test_of_streams_and_sinks_only_what_differs_is_said() -> None:
+    stream, sink = {"spout": "kafka", "table": "a"}, {"kind": "sink", "table": "a"}
+    for spouts, states in (({"x": stream}, {}), ({}, {"x": sink})):
+        given_ = [{name: {**what, "table": "b"} for name, what in each.items()} for each in (spouts, states)]
+        with pytest.raises(MismatchError, match=r"another table\. Nothing was changed"):
+            merged_spec(TopologySpec("t", spouts, states), TopologySpec("t", given_[0], given_[1]))
+
+
+def test_a_topology_may_name_its_streams_and_states_in_another_order() -> None:
+    """Code that was only rearranged goes on, and nothing counts as added."""
+    both = {"a": {"kind": "x"}, "b": {"kind": "y"}}
+    turned = dict(reversed(both.items()))
+    stored, given_ = TopologySpec("t", both, both), TopologySpec("t", turned, turned)
+    assert merged_spec(stored, given_) == given_
+    assert not added_to(stored, given_).is_something
 
 
 def test_start_positions_of_a_stream_are_set_once() -> None:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from trident.base.advice import DROP
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.planned import StartPosition
-from trident.coordinators.registered import Added, Birth, TopologySpec
+from trident.coordinators.registered import SINK, Added, Birth, TopologySpec
 
 Described = Mapping[str, Mapping[str, str]]
+_ELSEWHERE: Final = "what it holds is at the old place, and would be missing at the new one"
+_MEANS: Final = {
+    "values": "its rows hold the old aggregates, of which the new ones can't be made",
+    "keys": "its rows are those of the old key",
+    "store": _ELSEWHERE,
+    "database": _ELSEWHERE,
+    "table": _ELSEWHERE,
+}
+"""What a change would do to the data of a state, by what has changed; of sinks and streams it depends on their kind."""
 
 
 def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
@@ -115,8 +125,23 @@ def _differences(kind: str, stored: Described, given: Described) -> list[str]:
             known = ", ".join(repr(other) for other in given) or "none"
             found.append(f"{kind} {name!r} is stored as {shown(description)} and is gone (there are now: {known})")
         elif dict(description) != dict(given[name]):
-            found.append(f"{kind} {name!r} is stored as {shown(description)} and is now {shown(given[name])}")
+            changed = _changed(description, given[name], known=_MEANS if _is_state(kind, description) else {})
+            found.append(
+                f"{kind} {name!r} is stored as {shown(description)} and is now {shown(given[name])}: {changed}"
+            )
     return found
+
+
+def _is_state(kind: str, description: Mapping[str, str]) -> bool:
+    return kind == "state" and description.get("kind") != SINK
+
+
+def _changed(stored: Mapping[str, str], given: Mapping[str, str], known: Mapping[str, str]) -> str:
+    """Name each part that is another one, with what that would do to the data where it is known."""
+    parts = [key for key in sorted({*stored, *given}) if stored.get(key) != given.get(key)]
+    means = dict.fromkeys(known[key] for key in parts if key in known)
+    also = f" ({'; '.join(means)})" if means else ""
+    return f"another {', '.join(parts)}{also}"
 
 
 def shown(description: Mapping[str, str]) -> str:
