@@ -5,6 +5,7 @@ PYTEST_ARGS ?=
 # two workers, and together what shares an expensive server (conftest.py)
 WORKERS ?= -n 2 --dist loadgroup --no-loadscope-reorder
 MUTANTS_DRAWN ?= 3
+MUTANTS_SEED ?=
 EFFORT ?= verify
 BENCH_ARGS ?=
 GUARD ?=
@@ -59,7 +60,7 @@ test: $(INSTALLED) java
 
 verify: $(INSTALLED) java
 	@$(RUN) -m integration_tests.newest_spark
-	@$(RUN) -m tests.mutants.run --drawn $(MUTANTS_DRAWN)
+	@$(RUN) -m tests.mutants.run --drawn $(MUTANTS_DRAWN) $(if $(MUTANTS_SEED),--seed $(MUTANTS_SEED))
 	@$(RUN) -m pytest $(WORKERS) --effort $(EFFORT) --durations 40 $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
