@@ -97,7 +97,7 @@ class ResetDecision:
     states: str
     """"clear" or "adopt"."""
     start: str | None
-    """Where to begin, once: a `ResetStart` or an ISO time; None: as the spouts say."""
+    """Where to begin, once: a `ResetStart`, an ISO time or `StartOffsets`; None: as the spouts say."""
     streams: tuple[str, ...] | None = None
     """The streams that there were, which `start` is for; None: an older version did not write them down."""
     begins: tuple[StartPosition, ...] | None = None

@@ -19,6 +19,7 @@ from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.offsets import StartOffsets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +61,7 @@ class StartAt(StrEnum):
     LATEST = "latest"
 
 
-Start = StartAt | datetime
+Start = StartAt | datetime | StartOffsets
 """A start policy; a datetime means the first record at or after it, to the microsecond; all of them up to 1970."""
 
 

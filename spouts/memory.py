@@ -21,6 +21,7 @@ from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
+from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.slices import frame_of_rows, read_schema
 
 Row = Mapping[str, object] | Sequence[object]
@@ -166,6 +167,8 @@ class MemorySource:
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at 0, or at the end for StartAt.LATEST; rows have no time to start at."""
+        if isinstance(policy, StartOffsets):
+            raise no_offsets(self._id.topic)
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._id.topic!r} has no timestamps to start at; nothing was changed")
         end = len(self._log)

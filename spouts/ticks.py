@@ -18,6 +18,7 @@ from trident.base.policies import policy_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SmallBatch, SpoutKind, Start
+from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.slices import read_schema
 from trident.spouts.spread import spread
 from trident.spouts.ticking import SCHEMA, MissedTicks, ReadTicks, Ticking
@@ -132,6 +133,8 @@ class TickSource:
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at the first tick at or after a moment; else, whatever the policy, at the first one that is to come."""
+        if isinstance(policy, StartOffsets):
+            raise no_offsets(self._id.topic)
         if isinstance(policy, datetime):
             first = self._ticking.first_from(policy)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trident.coordinators.decided import DecisionKind, ResetDecision, ResetStart
 from trident.coordinators.ledger.rules.resets import going_on
@@ -16,7 +16,7 @@ class Beginning:
     """Where a new incarnation begins."""
 
     start: str | None
-    """A `ResetStart` or an ISO time; None: as the spouts say."""
+    """A `ResetStart`, an ISO time or `StartOffsets`; None: as the spouts say."""
     streams: tuple[str, ...] | None
     """The streams that this is for."""
     begins: tuple[StartPosition, ...] | None = None
@@ -42,6 +42,8 @@ class Prospect:
     """So do the rows of these, to which every record is appended that is read."""
     rewritten: tuple[str, ...] = ()
     """So do the rows of these, which are found again by a key."""
+    stood: tuple[StartPosition, ...] | None = field(default=None, compare=False)
+    """Up to where all records are in the rows, for whoever tells what another start counts twice; None: nobody knows"""
 
 
 Agree = Callable[[Prospect], None]
@@ -85,6 +87,16 @@ def where_it_stood(snapshot: Snapshot) -> tuple[StartPosition, ...] | None:
     if reset.stood is None:
         return None
     return (*reset.stood, *(item for item in here if item.spout not in (reset.streams or ())))
+
+
+def will_stand(snapshot: Snapshot, stood: tuple[StartPosition, ...] | None) -> tuple[StartPosition, ...] | None:
+    """Return where kept rows stand once what is pinned is done, or undone where that was decided; None: nobody knows.
+
+    `stood` is the same without what is pinned.
+    """
+    if stood is None or snapshot.pin is None or not _is_rolled_forward(snapshot):
+        return stood
+    return going_on(snapshot.pin.plan, snapshot.starts)
 
 
 def prospect(

@@ -25,6 +25,7 @@ from trident.coordinators.decisions.beginning import (
     prospect,
     prospect_of,
     where_it_stood,
+    will_stand,
 )
 from trident.coordinators.decisions.diverting_waiting import divert_waiting, nothing_is_lost, send_what_waits
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
@@ -186,6 +187,7 @@ def _check_reset(
     found = prospect(seen, wanted.start, kept, keep_rows=wanted.keep_rows)
     if found is None:
         raise _nothing_to_resume(seen, wanted)
+    found = replace(found, stood=will_stand(seen, _where_rows_stood(taking, seen, positions, wanted, kept)))
     agree(_with_sinks(found, taking))
     return kept
 

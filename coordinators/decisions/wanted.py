@@ -39,8 +39,8 @@ class WantedReset:
     incarnation: str
     keep_rows: bool
     start: str | None
-    """A `ResetStart` or an ISO time. None, nothing was named: kept rows are resumed, or begin where a reset said that
-    has not begun yet; emptied ones begin as the spouts say."""
+    """A `ResetStart`, an ISO time or `StartOffsets`. None, nothing was named: kept rows are resumed, or begin where a
+    reset said that has not begun yet; emptied ones begin as the spouts say."""
     ledger_lost: bool = False
     """The ledger was lost or put back: states of incarnations and epochs that it has never had are its own."""
 

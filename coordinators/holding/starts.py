@@ -11,13 +11,16 @@ from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Start, StartAt
+from trident.spouts.offsets import StartOffsets
 
 OpenSources = Callable[[Sequence[str]], AbstractContextManager[Mapping[str, Source]]]
 """Opens the streams of these names, for a block."""
 
 
 def start_policy(text: str | None) -> Start | None:
-    """Return the policy that a person named: "earliest", "latest" or an ISO time, None for none; else ValueError.
+    """Return the policy that a person named: "earliest", "latest", an ISO time or offsets; None for none.
+
+    Raises ValueError for anything else.
 
     Where a reset resumes, what there is to resume is stored: what is asked begins as its spout says.
     """
@@ -25,6 +28,8 @@ def start_policy(text: str | None) -> Start | None:
         return None
     if text in tuple(StartAt):
         return StartAt(text)
+    if "=" in text:
+        return StartOffsets.parse(text)
     return datetime.fromisoformat(text)
 
 

@@ -32,6 +32,7 @@ from trident.spouts.files.folder import Folder, SeenFile
 from trident.spouts.files.formats import COUNTED_NOTHING, Counted, Format, FormatReader
 from trident.spouts.files.places import FileLog, FileLogs
 from trident.spouts.files.task import EdgeFiles, opened
+from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.spread import spread
 
 _log = logging.getLogger("trident.files")
@@ -204,6 +205,8 @@ class FileSource:
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at the first file that is there, or behind all of them; positions have no time to start at."""
+        if isinstance(policy, StartOffsets):
+            raise no_offsets(self._name)
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         is_latest = policy is StartAt.LATEST

@@ -32,6 +32,7 @@ from trident.spouts.kafka.readers.base import RangeReader, ReadsHere
 from trident.spouts.kafka.readers.here import SmallReads, most_bytes_of
 from trident.spouts.kafka.reporting import PositionReporter, group_of
 from trident.spouts.kafka.topics import FoundTopics, TopicPattern
+from trident.spouts.offsets import StartOffsets
 
 _T = TypeVar("_T")
 _NO_OFFSET: Final = -1
@@ -89,9 +90,12 @@ class KafkaSource:
         """Resolve a start policy (None: the spout's own) now.
 
         A partition without a record at or after a start time starts at its end; up to 1970 a time is the earliest.
+        Raises ConfigurationError for offsets that are not within the logs of all partitions.
         """
         start = policy if policy is not None else self._start
         found = self._bounds_of_all()
+        if isinstance(start, StartOffsets):
+            return start.begun(self._name, found)
         since = milliseconds_from(start) if isinstance(start, datetime) else None
         if since is None and start is not StartAt.LATEST:
             return found

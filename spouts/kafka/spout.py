@@ -20,6 +20,7 @@ from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.base import RangeReader
 from trident.spouts.kafka.source import KafkaSource
 from trident.spouts.kafka.topics import TopicPattern, checked_topics
+from trident.spouts.offsets import OFFSETS, StartOffsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class _KafkaSpout(ABC):
     bootstrap_servers: str
     pattern: str | None = None
     value: Decoder = field(default_factory=Raw)
-    start: Start = StartAt.EARLIEST
+    start: Start | Mapping[str, Mapping[int, int]] = StartAt.EARLIEST
     max_records_per_batch: int | None = None
     max_bytes_per_batch: int | None = None
     read_committed: bool = True
@@ -46,6 +47,7 @@ class _KafkaSpout(ABC):
         object.__setattr__(self, "on_lost_offsets", policy_of(LostOffsets, self.on_lost_offsets, "on_lost_offsets"))
         object.__setattr__(self, "on_bad_record", policy_of(BadRecord, self.on_bad_record, "on_bad_record"))
         object.__setattr__(self, "start", _checked_start(self.start))
+        self._check_topics_of_start()
         check_limit("max_records_per_batch", self.max_records_per_batch)
         check_limit("max_bytes_per_batch", self.max_bytes_per_batch)
         check_flag("read_committed", self.read_committed)
@@ -73,6 +75,11 @@ class _KafkaSpout(ABC):
         """Say what a new attempt at a txid may read."""
 
     @property
+    def takes_offsets(self) -> bool:
+        """Streams of Kafka can begin at offsets."""
+        return True
+
+    @property
     def limits(self) -> Limits:
         """Say how much one batch may take."""
         return Limits(self.max_records_per_batch, self.max_bytes_per_batch)
@@ -94,10 +101,16 @@ class _KafkaSpout(ABC):
             self._options(),
             self.value,
             self.reader,
-            self.start,
+            _checked_start(self.start),
             self.connect_timeout,
             self.report_lag,
         )
+
+    def _check_topics_of_start(self) -> None:
+        topics = self.start.topics if isinstance(self.start, StartOffsets) else ()
+        others = [topic for topic in topics if not self.reads(topic)]
+        if others:
+            raise refused("start", "offsets of topics that this spout reads", others)
 
     def _options(self) -> KafkaOptions:
         return KafkaOptions(self.bootstrap_servers, self.read_committed, self.client_options)
@@ -149,9 +162,13 @@ def _restored(kind: Callable[..., _KafkaSpout], open_: Mapping[str, object], giv
     return kind(**open_, client_options=told(given))
 
 
-def _checked_start(given: object) -> Start:
+def _checked_start(given: Start | Mapping[str, Mapping[int, int]]) -> Start:
+    if isinstance(given, StartOffsets):
+        return given
+    if isinstance(given, Mapping):
+        return StartOffsets.of(given)
     if isinstance(given, datetime):
         if given.utcoffset() is None:
             raise refused("start", "a datetime with a time zone, say datetime(2026, 1, 1, tzinfo=UTC)", given)
         return given
-    return policy_of(StartAt, given, "start", beside=" or a datetime with a time zone")
+    return policy_of(StartAt, given, "start", beside=f", a datetime with a time zone or {OFFSETS}")

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Protocol
 from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
+from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.python.positions import checked_partitions
 from trident.spouts.python.raising import in_spout
@@ -115,6 +116,8 @@ class ReceivingSource(HeldRowsSource):
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at 0, whatever the policy: nothing has been received yet, so there is nothing older or newer."""
+        if isinstance(policy, StartOffsets):
+            raise no_offsets(self._name)
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         with in_spout(self._name, "partitions()", "Nothing was changed"):

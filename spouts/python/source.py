@@ -22,6 +22,7 @@ from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import OffsetsLostError, Start, StartAt
+from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.declared import declared_schema
 from trident.spouts.python.positions import checked_bounds
 from trident.spouts.python.raising import in_spout
@@ -76,6 +77,8 @@ class PythonSource:
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at the first position, or behind the last for StartAt.LATEST; positions have no time to start at."""
+        if isinstance(policy, StartOffsets):
+            raise no_offsets(self._name)
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         if policy is not StartAt.LATEST:

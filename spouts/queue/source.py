@@ -14,6 +14,7 @@ from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
+from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import Message, Values
@@ -160,6 +161,8 @@ class AckingSource(HeldRowsSource):
 
         A spout that can't be opened is known before anything of it is stored.
         """
+        if isinstance(policy, StartOffsets):
+            raise no_offsets(self._name)
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         instance = self._instance or self._start()

@@ -60,6 +60,10 @@ POLICY = (5, True, b"opaque", "", "for ever", "OPAQUE", OTHER)
 FLAG = (None, "no", 0, 1, b"", OTHER)
 THING = ("a text", b"bytes", 5, True, NAN, OTHER, type)
 MANY = (*TEXT, None)
+NO_START: Final[tuple[object, ...]] = (
+    datetime(2026, 1, 1),  # noqa: DTZ001 - what is refused
+    *({}, {"t": 5}, {"t": {}}, {5: {0: 1}}, {"t": {0: -1}}, {"t": {"0": 1}}, {"t": {0: True}}),
+)
 
 REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "str": (*TEXT, None),
@@ -93,7 +97,8 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "StartAt": (None, *POLICY),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
-    "ResetStart | StartAt | datetime | str | None": (*POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001
+    "Start | Mapping[str, Mapping[int, int]]": (None, *POLICY, *NO_START),
+    "ResetStart | StartAt | datetime | str | Mapping[str, Mapping[int, int]] | None": (*POLICY, *NO_START),
     # things
     **dict.fromkeys(
         ("Spout | AckingSpout", "Ledger", "State", "Topology", "Keep", "Decoder", "RangeReader"), (None, *THING)

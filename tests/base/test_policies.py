@@ -40,7 +40,10 @@ def test_a_policy_is_taken_by_its_name() -> None:
         (lambda: RunOptions(on_running="refsue"), "on_running must be one of 'wait', 'refuse'"),  # type: ignore[arg-type]
         (lambda: MemoryState("totals", kind="opaqe"), "a state's kind must be one of"),  # type: ignore[arg-type]
         (lambda: FixedBatchSpout("n int", [], kind="opaqe"), "kind must be one of 'transactional', 'opaque'"),
-        (lambda: reset(Topology("t"), MemoryLedger(), states="clear", start="soon"), "or a datetime with a time zone"),
+        (
+            lambda: reset(Topology("t"), MemoryLedger(), states="clear", start="soon"),
+            "a datetime with a time zone or a mapping",
+        ),
         (lambda: RunOptions(lease=30), "lease must be a duration such as timedelta"),  # type: ignore[arg-type]
         (lambda: RunOptions(lease=LONGEST_WAIT + timedelta(seconds=1)), "lease must be at most"),
         (lambda: RunOptions(max_wait=3), "max_wait must be a duration such as timedelta"),  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.registered import LEVEL, TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind, TopicsMissingError
+from trident.spouts.offsets import StartOffsets
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.plainly import PlainState
 from trident.state.staged import HeldUpdates
@@ -110,6 +111,8 @@ class ListSource:
 
     def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
         policy = policy or self.topic.begins
+        if isinstance(policy, StartOffsets):
+            return policy.begun("s", self.bounds())
         if str(policy) == "latest":
             return tuple(replace(item, earliest=item.stop) for item in self.bounds())
         if isinstance(policy, datetime) and self.topic.came:

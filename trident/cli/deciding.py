@@ -16,6 +16,7 @@ from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
 from trident.cli.prospects import note, question
+from trident.cli.reckoning import reckoned
 from trident.coordinators.decided import Decision, DecisionKind, ResetStart
 from trident.coordinators.decisions.beginning import Prospect
 from trident.coordinators.decisions.deciding import require_state
@@ -32,6 +33,7 @@ Named = Annotated[
 ]
 Txid = Annotated[int, typer.Argument(min=1, show_default=False)]
 _MOMENT = "2026-01-31T00:00:00+00:00"
+_OFFSETS = "payments:0=1200,payments:1=900"
 
 
 def register(app: typer.Typer) -> None:
@@ -144,8 +146,9 @@ def reset(
     start: Annotated[
         str | None,
         typer.Option(
-            help="where to begin: resume (where the last txid that is done has stopped), earliest, latest, or a moment "
-            f"like {_MOMENT}. Without it adopt resumes, or keeps a start that was named before and has not begun yet"
+            help="where to begin: resume (where the last txid that is done has stopped), earliest, latest, a moment "
+            f"like {_MOMENT}, or an offset for each partition like {_OFFSETS}. Without it adopt resumes, or "
+            "keeps a start that was named before and has not begun yet"
         ),
     ] = None,
     ledger_lost: Annotated[
@@ -163,12 +166,12 @@ def reset(
     begin = _start(start)
     require_yes(yes, as_json)
     heard: list[Prospect] = []
+    loaded = load_topology(topology)
 
     def agree(prospect: Prospect) -> None:
         heard.append(prospect)
-        confirm(question(topology, prospect), yes)
+        confirm(question(topology, prospect, reckoned(loaded.compile().spouts, prospect)), yes)
 
-    loaded = load_topology(topology)
     with opened(ledger) as found:
         done = reset_if_agreed(loaded, found, states, begin, agree, ledger_lost=ledger_lost)
     fields: dict[str, object] = {"decided": "reset", "topology": loaded.name, "states": done.states}
@@ -183,7 +186,8 @@ def _start(text: str | None) -> ResetStart | Start | None:
         found = start_policy(text)
     except ValueError:
         raise ConfigurationError(
-            f"--start is resume, earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
+            f"--start is resume, earliest, latest, a moment like {_MOMENT} or offsets like {_OFFSETS}, not {text!r}; "
+            "nothing was done"
         ) from None
     if isinstance(found, datetime) and found.tzinfo is None:
         moment = found.replace(tzinfo=UTC).isoformat()

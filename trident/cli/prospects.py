@@ -9,9 +9,10 @@ _STATES = {"adopt": "The states keep their rows", "clear": "The states are empti
 _ANOTHER = "a reset that was cut off is finished, and no new one made"
 
 
-def question(topology: str, prospect: Prospect) -> str:
-    """Return what a person is asked."""
-    asked = f"{outcome(prospect)} Begin {topology} anew?"
+def question(topology: str, prospect: Prospect, reckoned: str = "") -> str:
+    """Return what a person is asked; `reckoned` are the numbers of it."""
+    said = " ".join(part for part in (outcome(prospect), reckoned) if part)
+    asked = f"{said} Begin {topology} anew?"
     return f"Of {topology} {_ANOTHER}. {asked}" if prospect.finishes_another else asked
 
 

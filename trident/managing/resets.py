@@ -17,7 +17,9 @@ from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.managing.arguments import check_ledger, check_topology
-from trident.spouts.base import Spout, StartAt, has_moments
+from trident.managing.offsets import require_offsets
+from trident.spouts.base import Spout, Start, StartAt, has_moments
+from trident.spouts.offsets import OFFSETS, StartOffsets
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
@@ -28,7 +30,7 @@ def reset(
     ledger: Ledger,
     *,
     states: Literal["clear", "adopt"],
-    start: ResetStart | StartAt | datetime | str | None = None,
+    start: ResetStart | StartAt | datetime | str | Mapping[str, Mapping[int, int]] | None = None,
     ledger_lost: bool = False,
     options: RunOptions | None = None,
 ) -> ResetDecision:
@@ -36,13 +38,14 @@ def reset(
 
     `states="clear"` empties its states; `"adopt"` keeps their rows and counts on from them (a pinned
     batch is rolled forward first). `start` is where the streams that there are begin, this once: "resume"
-    (where the last txid that is done has stopped), "earliest", "latest" or a time. Without it `"clear"` begins as the
+    (where the last txid that is done has stopped), "earliest", "latest", a time, or offsets of Kafka
+    (`{"payments": {0: 1200, 1: 900}}`, with each partition of each stream). Without it `"clear"` begins as the
     spouts say, and `"adopt"` resumes, or keeps the start that a reset before has named if no txid is done since; then
     "resume" takes that back. With kept rows anything but "resume" counts records again or skips some, with
-    emptied ones all before the start is in no result any more. `ledger_lost=True` says that
-    the ledger was lost or restored from a backup, so that states may know more than it does; without it a state
-    that was filled with another ledger is refused. Nothing is changed
-    while a coordinator runs the topology (LeaseHeldError). A reset that was cut off is finished by the
+    emptied ones all before the start is in no result any more. Offsets are looked up first: one that its log does not
+    hold raises ConfigurationError. `ledger_lost=True` says that the ledger was lost or restored from a backup, so that
+    states may know more than it does; without it a state that was filled with another ledger is refused. Nothing is
+    changed while a coordinator runs the topology (LeaseHeldError). A reset that was cut off is finished by the
     next call or the next run, but `"clear"` takes the place of an `"adopt"` whose rows may be gone.
     """
     return reset_if_agreed(topology, ledger, states, start, agree_to_all, ledger_lost=ledger_lost, options=options)
@@ -52,7 +55,7 @@ def reset_if_agreed(
     topology: Topology,
     ledger: Ledger,
     states: Literal["clear", "adopt"],
-    start: ResetStart | StartAt | datetime | str | None,
+    start: ResetStart | Start | str | Mapping[str, Mapping[int, int]] | None,
     agree: Agree,
     *,
     ledger_lost: bool = False,
@@ -69,6 +72,8 @@ def reset_if_agreed(
     compiled = check_topology(topology).compile()
     if isinstance(start, datetime):
         _refuse_moments(compiled.spouts)
+    if isinstance(start, StartOffsets | Mapping):
+        require_offsets(compiled.spouts, _offsets(start))
     from trident.engine.places import check_places  # of all commands only this one needs what imports Spark
 
     return reset_topology(
@@ -85,14 +90,20 @@ def reset_if_agreed(
     )
 
 
-def _start_text(start: ResetStart | StartAt | datetime | str | None) -> str | None:
+def _start_text(start: ResetStart | Start | str | Mapping[str, Mapping[int, int]] | None) -> str | None:
+    if isinstance(start, StartOffsets | Mapping):
+        return str(_offsets(start))
     if isinstance(start, datetime):
         if start.utcoffset() is None:
             raise refused("start", "a datetime, which needs a time zone, say datetime(2026, 1, 1, tzinfo=UTC)", start)
         return _in_utc(start).isoformat()
     if start is None:
         return None
-    return policy_of(ResetStart, start, "start", beside=" or a datetime with a time zone").value
+    return policy_of(ResetStart, start, "start", beside=f", a datetime with a time zone or {OFFSETS}").value
+
+
+def _offsets(start: StartOffsets | Mapping[str, Mapping[int, int]]) -> StartOffsets:
+    return start if isinstance(start, StartOffsets) else StartOffsets.of(start)
 
 
 def _refuse_moments(spouts: Mapping[str, Spout]) -> None:
