@@ -23,6 +23,7 @@ LONGEST_SPAN = timedelta(days=36_500)
 """The longest of all other times: a moment that is so far away can still be computed."""
 _MAY_BE_ZERO = ("ackers", "emit_interval", "idle_interval", "max_wait", "retry_pause")
 _MAY_BE_LEFT_OUT = ("max_wait",)
+_LAST_PORT = 65_535
 _BOUNDED = ("lease", "give_up_after")
 
 
@@ -97,6 +98,11 @@ class RunOptions:
     keep: Keep = field(default_factory=Keep)
     listeners: Sequence[RunListener] = ()
     """Hear what happens in the run, in a thread that no batch waits for."""
+    metrics_port: int | None = None
+    """Serve the run's figures for Prometheus on this port of 127.0.0.1, 0 for a free one, which the log names.
+
+    Needs prometheus-client: `pip install 'trident-pyspark[metrics]'`. Two runs in one process have two ports.
+    """
     on_started: Callable[[], object] | None = None
     """Called once, in the run's own thread, when it owns the topology, its sources are open and nothing is planned yet.
 
@@ -114,6 +120,8 @@ class RunOptions:
         object.__setattr__(self, "audit", policy_of(Audit, self.audit, "audit"))
         check_instance("keep", self.keep, Keep, allowed="a Keep(count=…, age=…)")
         object.__setattr__(self, "listeners", _checked_listeners(self.listeners))
+        if self.metrics_port is not None and check_count("metrics_port", self.metrics_port, least=0) > _LAST_PORT:
+            raise refused("metrics_port", f"a port, 0 to {_LAST_PORT}, or None", self.metrics_port)
         if self.on_started is not None:
             check_function("on_started", self.on_started, "a function without arguments, or None")
         for item in fields(self):

@@ -43,6 +43,7 @@ from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.parts import LevelParts, OfTheRun, parts_of
 from trident.coordinators.listening import Listening
+from trident.coordinators.measuring import measured
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
@@ -132,8 +133,11 @@ class TopologyRun:
 
     def run(self) -> RunSummary:
         """Run until the end that the options name; raises the error that ended it earlier."""
-        with self._listening.until_the_end(self._topology.spec.name):
-            return self._run_to_the_end()
+        name = self._topology.spec.name
+        with measured(name, self._options.metrics_port) as measuring:
+            self._listening = Listening((*self._options.listeners, *measuring))
+            with self._listening.until_the_end(name):
+                return self._run_to_the_end()
 
     def _run_to_the_end(self) -> RunSummary:
         try:

@@ -145,3 +145,8 @@ def test_its_exit_codes_are_those_of_the_others(asked, tmp_path, capsys):
     words = ["run", "jobs.payments:topology", "--ledger", str(tmp_path / "new.sqlite"), "--on-running", "refuse"]
     assert run(words) == 3
     assert asked.options.on_running is OnRunning.REFUSE
+
+
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("trident-pyspark 0.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 
 import typer
 
@@ -20,6 +21,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"trident-pyspark {version('trident-pyspark')}, pyspark {version('pyspark')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Say which it is, and end."),
+) -> None: ...
+
+
 reading.register(app)
 reporting.register(app)
 deciding.register(app)
