@@ -86,7 +86,7 @@ def registers_first(taking: TakeOver, sources: Mapping[str, Source], check: Call
     _LOOK(taking, sources, check)
 
 
-def bears_without_recording(taking: TakeOver, found: Standing) -> None:
+def bears_without_recording(taking: TakeOver, found: Standing, _: tuple[Birth, ...] = ()) -> None:
     """Register new states, of which the ledger knows nothing."""
     snapshot = taking.snapshot
     for name in sorted(found.unborn):
