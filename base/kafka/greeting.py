@@ -21,6 +21,7 @@ from trident.base.kafka.words import HOSTNAME_CHECK
 
 _SECONDS: Final = 5.0
 """How long one answer may take: a slow broker is the client's matter."""
+_PORT: Final = 9092
 _API_VERSIONS: Final = (18, 0)
 _HANDSHAKE: Final = (17, 1)
 _AUTHENTICATE: Final = (36, 0)
@@ -44,14 +45,22 @@ def check_greeting(servers: str, options: Mapping[str, str], seconds: float) -> 
     context = _context(options) if wants_tls else None
     patience = min(seconds, _SECONDS)
     for server in servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        address = host.strip("[]"), int(port)
+        address = address_of(server)
         try:
             socket.create_connection(address, patience).close()
-        except OSError:
+        except (OSError, ValueError):  # what is no address, the client says
             continue
         _greet(server.strip(), address, context, options, patience)
         return
+
+
+def address_of(server: str) -> tuple[str, int]:
+    """Return host and port of a bootstrap server, as the clients read it: the port may be left out; -1 for none."""
+    _, _, address = server.strip().rpartition("://")
+    host, colon, port = address.rpartition(":")
+    if not colon or port.endswith("]") or (":" in host.strip("[]") and not host.startswith("[")):
+        host, port = address, str(_PORT)
+    return host.strip("[]"), int(port) if port.isdecimal() else -1
 
 
 def _greet(

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from trident.base.errors import FatalError
+from trident.base.kafka import greeting
 from trident.base.kafka.greeting import check_greeting
 
 LOGIN = {
@@ -95,3 +96,25 @@ def test_who_is_away_is_left_to_the_client() -> None:
 def test_the_first_that_is_there_is_asked() -> None:
     with listener(answering(0, 58)) as address, pytest.raises(FatalError, match="refuses the login"):
         check_greeting(f"127.0.0.1:1, {address}", LOGIN, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("server", "address"),
+    [
+        ("broker", ("broker", 9092)),
+        (" broker:9093 ", ("broker", 9093)),
+        ("PLAINTEXT://broker:9093", ("broker", 9093)),
+        ("SASL_SSL://broker", ("broker", 9092)),
+        ("[::1]:9093", ("::1", 9093)),
+        ("[::1]", ("::1", 9092)),
+        ("::1", ("::1", 9092)),
+        ("broker:x", ("broker", -1)),
+    ],
+)
+def test_servers_are_read_as_the_clients_read_them(server: str, address: tuple[str, int]) -> None:
+    assert greeting.address_of(server) == address
+
+
+@pytest.mark.parametrize("server", ["broker.invalid", "localhost:x", "", "localhost:99999", "::1"])
+def test_what_is_no_server_is_the_clients_matter(server: str) -> None:
+    greeting.check_greeting(server, {}, 0.5)
