@@ -314,6 +314,7 @@ def test_a_broker_that_dies_is_said_and_what_it_had_comes_again(pytestconfig: py
                 open_.basic_publish("", name, body, pika.BasicProperties(message_id=id_, delivery_mode=2))
         with opened(RabbitSpout(name, url=server.url)) as spout:
             taken(spout, 3)
+            time.sleep(3)  # a broker that is killed at once may not have written yet which queues it has
             server.kill()
             with pytest.raises(RetryableError, match="lost"):
                 taken(spout, 1)
