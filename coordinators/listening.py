@@ -67,12 +67,10 @@ class Listening:
         try:
             yield
         except BaseException as error:
-            self.tell(RunStopped(topology=topology, error=f"{type(error).__name__}: {error}"))
+            self._close(RunStopped(topology=topology, error=f"{type(error).__name__}: {error}"))
             raise
         else:
-            self.tell(RunStopped(topology=topology, error=None))
-        finally:
-            self._close()
+            self._close(RunStopped(topology=topology, error=None))
 
     def _has_thread(self) -> bool:
         if self._thread is None:
@@ -84,9 +82,13 @@ class Listening:
             self._thread = thread
         return True
 
-    def _close(self) -> None:
+    def _close(self, last: RunStopped) -> None:
+        """Tell the last event, however many wait."""
         with self._lock:
             self._is_closed = True
+            if self._listeners and self._has_thread():
+                self._waiting += 1
+                self._events.put(last)
             self._events.put(None)
         if self._thread is not None:
             self._thread.join(_LONGEST_LAST_CALL_S)

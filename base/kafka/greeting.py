@@ -37,21 +37,29 @@ _Ask = Callable[[tuple[int, int], bytes], bytes]
 
 
 def check_greeting(servers: str, options: Mapping[str, str], seconds: float) -> None:
-    """Raise FatalError, which names the option, where a listener does not take these options.
+    """Raise FatalError, which names the option, where no listener that answers takes these options.
 
-    Returns where it does, and where nobody can tell: a broker that goes away meanwhile is the client's matter.
+    Returns where one does, and where nobody can tell: a broker that goes away meanwhile is the client's matter. While
+    certificates or logins are changed from broker to broker, one that refuses is passed, as the clients do.
     """
     wants_tls = options.get("security.protocol", "PLAINTEXT").endswith("SSL")
     context = _context(options) if wants_tls else None
     patience = min(seconds, _SECONDS)
+    refused: FatalError | None = None
     for server in servers.split(","):
         address = address_of(server)
         try:
             socket.create_connection(address, patience).close()
         except (OSError, ValueError):  # what is no address, the client says
             continue
-        _greet(server.strip(), address, context, options, patience)
-        return
+        try:
+            _greet(server.strip(), address, context, options, patience)
+        except FatalError as error:
+            refused = refused or error
+        else:
+            return
+    if refused is not None:
+        raise refused
 
 
 def address_of(server: str) -> tuple[str, int]:
@@ -83,6 +91,8 @@ def _greet(
                 f"the Kafka listener at {server} asks for a client's certificate. {_NOTHING}. Give client option "
                 f"{_CERTIFICATE!r}, with {_KEY!r}"
             ) from None
+    except (ValueError, LookupError, struct.error):
+        return  # an answer that is none: the client's matter
 
 
 def _context(options: Mapping[str, str]) -> ssl.SSLContext:
@@ -134,8 +144,11 @@ def _log_in(server: str, ask: _Ask, options: Mapping[str, str], host: str) -> No
         token = mechanism.auth_bytes()
         answer = ask(_AUTHENTICATE, struct.pack(">i", len(token)) + token)
         code, length = struct.unpack_from(">hh", answer)
+        token = answer[4 + max(length, 0) + 4 :]
+        if code == 0 and token.startswith(b"e="):  # SCRAM's word for a login that it does not take
+            code = _REFUSED
         if code == 0:
-            mechanism.receive(answer[4 + max(length, 0) + 4 :])
+            mechanism.receive(token)
     if code == _REFUSED:
         raise FatalError(
             f"the Kafka listener at {server} refuses the login ({name}). {_NOTHING}. Correct client options "

@@ -238,13 +238,16 @@ _KNOWN_TO_NOBODY: Final = "trident.known.to.nobody"
 def check_known(names: Iterable[str], also: frozenset[str]) -> None:
     """Raise ConfigurationError for the first option that neither librdkafka knows nor `also` has.
 
-    The installed librdkafka may be newer than the list here, so it is asked before a name is refused.
+    The installed librdkafka may be newer than the list here, so it is asked before a name is refused. Java's clients
+    hand names on to plug-ins, so where theirs are among the others only one that looks like a slip is refused.
     """
     known = LIBRDKAFKA | also
     for name in names:
         if name in known or _is_known_to_librdkafka(name):
             continue
         near = get_close_matches(name, sorted(known), n=1, cutoff=_NEAR)
+        if not near and also >= JAVA:
+            continue
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise ConfigurationError(
             f"client option {name!r} is none of the Kafka client's{hint} Options have librdkafka's dotted names. "
@@ -261,6 +264,6 @@ def _is_known_to_librdkafka(name: str) -> bool:
     except KafkaException as error:
         said = str(error.args[0].str())
         return _IS_UNKNOWN not in said or _KNOWN_TO_NOBODY in said
-    except (TypeError, ValueError):  # a function of a program's, which no text is
+    except (TypeError, ValueError, AttributeError):  # a function of a program's, which no text is
         return False
     return False

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from kafka import KafkaAdminClient
 
 from integration_tests.fix_kafka import Kafka
@@ -349,3 +349,60 @@ def test_what_another_process_has_left_takes_room_until_it_is_passed(kafka: Kafk
         for message in found:
             spout.ack(message.id)
         assert len(taken(spout, 10)) == 10
+
+
+def test_a_rebalance_while_it_holds_back_leaves_nothing_behind(kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    for partition in (0, 1):
+        send(kafka.bootstrap_servers, topic, numbered(30), partition)
+    options = {"session.timeout.ms": "6000", "max.poll.interval.ms": "6000"}
+    given = {"group": f"g-{topic}", "bootstrap_servers": kafka.bootstrap_servers, "body": JsonBody("n int")}
+    with opened(Short(topic, client_options=options, **given)) as spout:  # type: ignore[arg-type]
+        found = taken(spout, 10)
+        assert none_within(spout, 0.5)
+        assert spout.holds_back()
+        time.sleep(8)  # the member is out of its group, and comes back
+        seen = set(offsets(found))
+        for message in found:
+            spout.ack(message.id)
+        deadline = time.monotonic() + 60
+        while len(seen) < 60 or spout.is_waiting():
+            assert time.monotonic() < deadline, f"{len(seen)} of 60 records"
+            if (given_now := spout.next_tuple()) is not None:
+                spout.ack(given_now.id)
+                seen.update(offsets([given_now]))
+    assert [position(kafka.bootstrap_servers, topic, f"g-{topic}", each) for each in (0, 1)] == [30, 30]
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_group_that_has_lost_its_position_is_named(kafka: Kafka, start: str) -> None:
+    topic = kafka.create_topic()
+    send(kafka.bootstrap_servers, topic, numbered(5))
+    probe = spout_of(kafka.bootstrap_servers, topic, "probe")
+    with opened(probe):
+        made = (taken(probe, 1)[0].id or "").partition("@")[2]
+    spout = spout_of(kafka.bootstrap_servers, topic, start=start)
+    spout.open(SpoutContext("in", 2, (f"{topic}/0/1@{made}", f"{topic}/0/3@{made}")))
+    spout.activate()
+    with closing(spout), pytest.raises(FatalError, match=r"no position in .*:0 any more.* offset 3 .*--to-offset 4"):
+        taken(spout, 1)
+
+
+def test_a_partition_that_came_later_is_read_from_its_beginning(kafka: Kafka) -> None:
+    topic = kafka.create_topic()
+    send(kafka.bootstrap_servers, topic, numbered(5))
+    options = {"topic.metadata.refresh.interval.ms": "60000"}
+    with opened(spout_of(kafka.bootstrap_servers, topic, start="latest", client_options=options)) as spout:
+        assert none_within(spout, 3)
+    with closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.create_partitions({topic: 2})
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            send(kafka.bootstrap_servers, topic, numbered(3), 1)
+            break
+        except KafkaException:
+            assert time.monotonic() < deadline
+    with opened(spout_of(kafka.bootstrap_servers, topic, start="latest")) as spout:
+        assert offsets(taken(spout, 3)) == [(1, 0), (1, 1), (1, 2)]
+        assert none_within(spout)

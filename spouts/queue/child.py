@@ -186,8 +186,7 @@ class SpoutLoop:
             message = self._spout.next_tuple()
             if message is None:
                 self._streak += 1
-                if (held := self._held.look(self._spout.holds_back(), time.monotonic())) is not None:
-                    self._writer.send(held)
+                self._look_whether_it_holds_back()
                 if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S and not self._spout.is_waiting():
                     self._is_idle = True
                     self._writer.send(Idle(self._settlings))
@@ -196,11 +195,18 @@ class SpoutLoop:
             for hook in self._spout.hooks:
                 hook.emitted(message)
             pickled = _pickled(message)
-        self._held = Held()
+            if message.is_redelivered:
+                self._look_whether_it_holds_back()
+            else:
+                self._held = Held()
         self._streak = 0
         self._is_idle = False
         self._last_at = time.monotonic()
         self._pending[self._writer.emit(pickled)] = (message.id, self._last_at)
+
+    def _look_whether_it_holds_back(self) -> None:
+        if (held := self._held.look(self._spout.holds_back(), time.monotonic())) is not None:
+            self._writer.send(held)
 
     @contextmanager
     def _calling(self, what: str) -> Iterator[None]:

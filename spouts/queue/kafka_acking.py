@@ -100,7 +100,11 @@ class AckingKafkaSpout(AckingSpout):
 
     def next_tuple(self) -> Message | None:
         """Return what failed before what is new."""
-        record = self._opened().take() if not self._again else None
+        record = None
+        if self._again:
+            self._opened().tend()
+        else:
+            record = self._opened().take()
         if record is not None:
             return self._first(record)
         while self._again:
@@ -125,6 +129,7 @@ class AckingKafkaSpout(AckingSpout):
 
     def fail(self, id_: str | None) -> None:
         """Emit the record again; not where its partition is another member's, who does."""
+        self._opened().tend()
         found = self._emitted.get(id_ or "")
         if found is None or not self._is_ours(found):
             self._emitted.pop(id_ or "", None)

@@ -114,3 +114,14 @@ def exchanged(place: GroupPlace, topic: str) -> FatalError:
         f"{place}: the topic {topic!r} was deleted and made again while it was read, and what was not acked of the old "
         "one is gone with it; what is done stays done. Start again to read the new one, which begins where `start` says"
     )
+
+
+def lost_position(place: GroupPlace, partition: str, done: int) -> FatalError:
+    """Return the error for a group that has no position where records of it are done: where it was, nobody knows."""
+    return FatalError(
+        f"{place}: the group has no position in {partition} any more, and records up to offset {done} of it are done: "
+        "the group was deleted, or the brokers have let go of its positions (offsets.retention.minutes). Nothing was "
+        "read. Say where it goes on, while no run is there: kafka-consumer-groups --reset-offsets --execute --group "
+        f"{place.group} --topic {partition} --to-offset {done + 1} goes on behind them, and leaves out what lies below "
+        "and was not done; an offset below gives again what is done, of which only the last ones are known"
+    )

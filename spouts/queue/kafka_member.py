@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future
 from functools import partial
 from typing import Final, cast
@@ -16,17 +16,25 @@ from confluent_kafka.admin import AdminClient
 from trident.base.errors import FatalError, TridentError
 from trident.spouts.base import StartAt
 from trident.spouts.queue.kafka_commits import GroupCommits
-from trident.spouts.queue.kafka_errors import GroupPlace, classify, exchanged, is_away, is_denied, is_moved
+from trident.spouts.queue.kafka_errors import (
+    GroupPlace,
+    classify,
+    exchanged,
+    is_away,
+    is_denied,
+    is_moved,
+    lost_position,
+)
 from trident.spouts.queue.kafka_exposed import ExposedRecords
 from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, place_named
 
 _PATIENCE_S: Final = 10.0
 _AT_ONCE: Final = 500
+_SERVE_S: Final = 1.0
 _OTHERS_S: Final = 5.0
 """How often it is asked how far other members are, while nothing new is taken because of them."""
 _LOOK_S: Final = 10.0
 """How often it is asked whether a topic is still the one that it was."""
-_BEGINNING: Final = -2
 _NONE: Final = -1001
 _OURS: Final = {
     "enable.auto.commit": "false",
@@ -52,6 +60,8 @@ class GroupMember:
         self._commits = GroupCommits(place, self._flight, self._exposed)
         self._why_held = ""
         self._parked: dict[TopicPartition, deque[Message]] = {}
+        self._paused: dict[TopicPartition, None] = {}
+        self._serve_at = 0.0
         self._ask_others_at = 0.0
         self._has_joined = False
         self._ended: set[TopicPartition] = set()
@@ -98,13 +108,16 @@ class GroupMember:
         """Return the next record of a partition that is ours; None where there is none now, or none may be taken."""
         self._look()
         self._commits.now_and_then(self._consumer)
-        self._unpark()
+        if not self._fetched:
+            self._unpark()
         if not self._fetched:
             self._serve(_AT_ONCE)
         self._require_well()
         while self._fetched:
             found = self._fetched[0]
-            if (error := found.error()) is None and (why := self._why_not(found)):
+            if (error := found.error()) is None:
+                self._reach(place_of(found), cast("int", found.offset()))
+            if error is None and (why := self._why_not(found)):
                 self._park(place_of(found), why)
                 continue
             self._fetched.popleft()
@@ -134,8 +147,15 @@ class GroupMember:
         finally:
             self._consumer.close()
 
+    def tend(self) -> None:
+        """Stay in the group while nothing is taken: a member that does not ask for so long is left out of it."""
+        if time.monotonic() >= self._serve_at:
+            self._serve(1)
+            self._require_well()
+
     def _serve(self, most: int, seconds: float = 0.0) -> None:
         """Let the client call back, and hear what it has."""
+        self._serve_at = time.monotonic() + _SERVE_S
         self._fetched.extend(self._consumer.consume(most, seconds))
 
     def _taken(self, found: Message) -> Message:
@@ -144,6 +164,11 @@ class GroupMember:
         self._exposed.take((partition, offset))
         self._ended.discard(partition)
         return found
+
+    def _reach(self, partition: TopicPartition, offset: int) -> None:
+        """Hear what is next in a log, or its end: all below it was taken, or is there no more."""
+        self._flight.skip_to(partition, offset)
+        self._exposed.reach(partition, offset)
 
     def _why_not(self, found: Message) -> str:
         """Return why a record must wait; empty where it need not."""
@@ -172,19 +197,29 @@ class GroupMember:
         mine = [each for each in self._fetched if not each.error() and place_of(each) == partition]
         self._parked.setdefault(partition, deque()).extend(mine)
         self._fetched = deque(each for each in self._fetched if each.error() or place_of(each) != partition)
-        self._consumer.pause([Place(*partition)])
         self._ended.discard(partition)
+        if partition not in self._paused:
+            self._consumer.pause([Place(*partition)])
+            self._paused[partition] = None
 
     def _unpark(self) -> None:
-        """Go on with the partitions that have room by now; meanwhile commit as soon as something can be."""
+        """Go on with a partition that has room by now; one that is used up is fetched again, its end heard anew.
+
+        One at a time: where there is room for few, all the others would have to be paused again at once.
+        """
+        free = next((each for each in self._paused if each not in self._parked), None)
+        if free is not None:
+            del self._paused[free]
+            self._consumer.resume([Place(*free)])
         if not self._parked:
             return
         self._commits.hurry()
-        for partition in [each for each, waiting in self._parked.items() if not self._why_not(waiting[0])]:
-            self._fetched.extendleft(reversed(self._parked.pop(partition)))
-            self._consumer.resume([Place(*partition)])  # its end is heard anew
+        for partition, waiting in self._parked.items():
+            if not self._why_not(waiting[0]):
+                self._fetched.extend(self._parked.pop(partition))
+                return
         others = self._exposed.of_others(self._flight.partitions) if time.monotonic() >= self._ask_others_at else ()
-        if self._parked and others:
+        if others:
             self._ask_others_at = time.monotonic() + _OTHERS_S
             self._ask_of(others)
 
@@ -256,29 +291,39 @@ class GroupMember:
             problem = next((place.error for place in found if place.error is not None), None)
             if problem is not None:
                 raise KafkaException(problem)
-            places = [self._placed(consumer, place) for place in found]
+            begun = {place.topic for place in found if place.offset != _NONE}
+            places = [self._placed(consumer, place, place.topic in begun) for place in found]
         except KafkaException as error:
             self._error = classify(error.args[0], self._place)
             return
+        except FatalError as error:
+            self._error = error
+            return
         consumer.assign(places)
+        consumer.resume(places)  # else the client keeps what was paused before
+        self._paused.clear()
         self._has_joined = True
-        if self._start is StartAt.LATEST:  # whoever comes after a crash must not begin at a later end
-            self._commits.in_rebalance(consumer)
+        self._commits.in_rebalance(consumer)  # whoever comes after a crash begins where this one does
 
-    def _placed(self, consumer: Consumer, place: Place) -> Place:
-        """Say where a partition is read from: where the group has left it, or where it is to begin."""
+    def _placed(self, consumer: Consumer, place: Place, is_begun: bool) -> Place:
+        """Say where a partition is read from: where the group has left it, or where it is to begin.
+
+        A first position is committed before anything is taken. One that is missing beside others of its topic is of a
+        partition that came later: from its beginning, for nobody was to skip that.
+        """
         partition, offset = TopicPartition(place.topic, place.partition), place.offset
-        if offset == _NONE and self._start is StartAt.LATEST:
-            offset = consumer.get_watermark_offsets(place, _PATIENCE_S)[1]
-            self._flight.assign(partition, offset)
-            self._commits.place_here(partition)
-        elif offset == _NONE:
-            self._flight.assign(partition, None)
-            offset = _BEGINNING
-        else:
+        self._ended.discard(partition)
+        if offset != _NONE:
             self._flight.assign(partition, offset)
             self._exposed.pass_by(partition, offset)
-        return Place(place.topic, place.partition, offset)
+            return Place(*partition, offset)
+        if (known := self._exposed.knows(partition)) is not None:
+            raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)
+        first, end = consumer.get_watermark_offsets(place, _PATIENCE_S)
+        offset = end if self._start is StartAt.LATEST and not is_begun else first
+        self._flight.assign(partition, offset)
+        self._commits.place_here(partition)
+        return Place(*partition, offset)
 
     def _revoked(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         self._commits.in_rebalance(consumer)
@@ -291,7 +336,7 @@ class GroupMember:
         self._ended -= gone
         self._parked = {each: waiting for each, waiting in self._parked.items() if each not in gone}
         self._has_joined = False
-        self._fetched = deque(each for each in self._fetched if each.error() or place_of(each) not in gone)
+        self._fetched = deque(each for each in self._fetched if not _is_of(each, gone))
 
     def _heard_of_commit(self, error: KafkaError | None, places: Sequence[Place]) -> None:
         self._commits.heard(error, places)
@@ -302,7 +347,9 @@ class GroupMember:
 
     def _hear(self, error: KafkaError, found: Message) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
-            self._ended.add(place_of(found))
+            if place_of(found) in self._flight.partitions:
+                self._ended.add(place_of(found))
+                self._reach(place_of(found), cast("int", found.offset()))
             return
         if is_moved(error) and not error.fatal():
             return
@@ -323,6 +370,11 @@ def place_of(record: Message) -> TopicPartition:
 
 def _named(place: tuple[TopicPartition, int] | None) -> str:
     return "the last commit" if place is None else f"{place[0].topic}[{place[0].partition}] offset {place[1]}"
+
+
+def _is_of(found: Message, partitions: Set[TopicPartition]) -> bool:
+    """Tell whether it is a record or the end of one of these."""
+    return found.topic() is not None and place_of(found) in partitions
 
 
 def _of_admins(options: Mapping[str, str]) -> dict[str, str | int | float | bool]:

@@ -71,6 +71,12 @@ class OffsetsInFlight:
         found.unacked.add(offset)
         found.position = offset + 1
 
+    def skip_to(self, partition: TopicPartition, offset: int) -> None:
+        """Hear that behind what was emitted nothing is in the log below an offset: the position may be there."""
+        found = self._assigned.get(partition)
+        if found is not None and (found.position is None or found.position < offset):
+            found.position = offset
+
     def is_under_way(self, partition: TopicPartition, offset: int) -> bool:
         """Tell whether an offset was emitted and not acked since its partition was assigned."""
         found = self._assigned.get(partition)

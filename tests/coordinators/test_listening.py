@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -198,3 +199,22 @@ def test_what_on_started_raises_ends_the_run_and_nothing_is_planned():
 def test_what_is_no_listener_is_refused(make: Callable[[], RunOptions]) -> None:
     with pytest.raises(FatalError, match="must be a"):
         make()
+
+
+def test_the_end_is_told_however_much_waits():
+    heard: list[str] = []
+
+    class Slow(RunListener):
+        def started(self, event: RunStarted, /) -> None:
+            time.sleep(0.01)
+            heard.append("started")
+
+        def stopped(self, event: RunStopped, /) -> None:
+            heard.append("stopped")
+
+    listening = Listening([Slow()], most=3)
+    with listening.until_the_end("payments"):
+        for _ in range(50):
+            listening.tell(RunStarted(topology="payments", epoch=1))
+    assert heard[-1] == "stopped"
+    assert len(heard) < 50

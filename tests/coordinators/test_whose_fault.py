@@ -71,6 +71,7 @@ _SERVERS = (
     "spouts/queue/http_server.py::_unbound",
     "spouts/queue/kafka_errors.py::classify",
     "spouts/queue/kafka_errors.py::exchanged",
+    "spouts/queue/kafka_errors.py::lost_position",
     "spouts/queue/kafka_member.py::GroupMember._made",
     "spouts/queue/rabbitmq_errors.py::_login_refused",
     "spouts/queue/rabbitmq_errors.py::_of_channel",

@@ -34,7 +34,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a group's first position is committed where it begins at the end",
         "spouts/queue/kafka_member.py",
-        "            self._commits.place_here(partition)\n",
+        "        self._commits.place_here(partition)\n",
         "",
         _KAFKA,
     ),
@@ -72,6 +72,27 @@ QUEUES: Final = (
         "            self._under_way.add(place)",
         "            pass",
         _EXPOSED,
+    ),
+    Mutant(
+        "queue: what is owed below a known record takes room",
+        "spouts/queue/kafka_exposed.py",
+        " + self._owes < max",
+        " < max",
+        _EXPOSED,
+    ),
+    Mutant(
+        "queue: what was paused before a rebalance goes on behind it",
+        "spouts/queue/kafka_member.py",
+        "        consumer.resume(places)  # else the client keeps what was paused before\n",
+        "",
+        _KAFKA,
+    ),
+    Mutant(
+        "queue: a group that has lost its position does not begin anew",
+        "spouts/queue/kafka_member.py",
+        '            raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)',
+        "            pass",
+        _KAFKA,
     ),
     Mutant(
         "queue: no commit of a group is sent while another one is out",

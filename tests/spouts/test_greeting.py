@@ -118,3 +118,27 @@ def test_servers_are_read_as_the_clients_read_them(server: str, address: tuple[s
 @pytest.mark.parametrize("server", ["broker.invalid", "localhost:x", "", "localhost:99999", "::1"])
 def test_what_is_no_server_is_the_clients_matter(server: str) -> None:
     greeting.check_greeting(server, {}, 0.5)
+
+
+def test_one_that_refuses_is_passed_while_another_one_does_not() -> None:
+    with listener(answering(0, 58)) as bad, listener(answering(0, 0)) as good:
+        check_greeting(f"{bad},{good}", LOGIN, 5)
+        check_greeting(f"{good},{bad}", LOGIN, 5)
+        with pytest.raises(FatalError, match=f"{bad} refuses the login"):
+            check_greeting(f"{bad},{bad}", LOGIN, 5)
+
+
+def test_an_answer_that_is_none_is_the_clients_matter() -> None:
+    with listener(lambda api: bytes(6) if api == 18 else b"\0") as odd:
+        check_greeting(odd, LOGIN, 5)
+
+
+def test_a_login_that_scram_does_not_take_is_refused() -> None:
+    token = b"e=unknown-user"
+    answer = struct.pack(">hhi", 0, -1, len(token)) + token
+    answers = {17: struct.pack(">hi", 0, 0), 36: answer}
+    with (
+        listener(lambda api: answers.get(api, bytes(6))) as server,
+        pytest.raises(FatalError, match="refuses the login"),
+    ):
+        check_greeting(server, {**LOGIN, "sasl.mechanism": "SCRAM-SHA-256"}, 5)

@@ -60,6 +60,17 @@ def test_what_is_acked_after_its_partition_was_revoked_is_dropped() -> None:
     assert flight.to_commit() == {ONE: 1}
 
 
+def test_a_position_moves_over_what_is_in_the_log_no_more() -> None:
+    flight = emitted(0)
+    flight.skip_to(ONE, 9)
+    flight.skip_to(TWO, 9)
+    assert flight.to_commit() == {}
+    flight.ack(ONE, 0)
+    assert flight.to_commit() == {ONE: 9}
+    flight.skip_to(ONE, 5)
+    assert flight.position(ONE) == 9
+
+
 def test_an_offset_that_goes_back_is_refused() -> None:
     with pytest.raises(ValueError, match=r"t\[0\]: 1 after 2"):
         emitted(1, 1)

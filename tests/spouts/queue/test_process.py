@@ -424,3 +424,27 @@ def test_no_more_than_half_of_the_horizon_is_under_way(tmp_path: Path) -> None:
     assert child.SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == 3
     spout.horizon = 0
     assert child.SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == spout.max_pending
+
+
+class HoldsBackSpout(FileQueueSpout):
+    """Gives one message again and again, and says why it gives no other."""
+
+    def next_tuple(self) -> Message | None:
+        return Message({"body": "x"}, "one", True)
+
+    def holds_back(self) -> str:
+        return "one fails"
+
+
+def test_one_that_fails_again_and_again_is_no_reason_to_be_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "LONG_S", 0.05)
+    sent: list[object] = []
+    loop = child.SpoutLoop(HoldsBackSpout(tmp_path), SpoutContext("s", 1), Writer(Pipe()[0]))
+    monkeypatch.setattr(loop._writer, "send", sent.append)
+    monkeypatch.setattr(loop._writer, "emit", lambda _: 0)
+    deadline = time.monotonic() + 10
+    while not sent and time.monotonic() < deadline:
+        loop._ask()
+    assert [type(each).__name__ for each in sent] == ["HoldsBack"]
