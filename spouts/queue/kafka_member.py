@@ -167,8 +167,9 @@ class GroupMember:
 
     def _reach(self, partition: TopicPartition, offset: int) -> None:
         """Hear what is next in a log, or its end: all below it was taken, or is there no more."""
-        self._flight.skip_to(partition, offset)
-        self._exposed.reach(partition, offset)
+        if partition not in self._parked:  # else what waits lies below it
+            self._flight.skip_to(partition, offset)
+            self._exposed.reach(partition, offset)
 
     def _why_not(self, found: Message) -> str:
         """Return why a record must wait; empty where it need not."""

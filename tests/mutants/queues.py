@@ -10,6 +10,7 @@ _BODIES = ("tests/spouts/test_queue_bodies.py",)
 _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
 _EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
 _COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
+_MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
 _HTTP = ("tests/spouts/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
 _TO_THE_END = ("integration_tests/queues/test_read_to_the_end.py",)
@@ -85,7 +86,14 @@ QUEUES: Final = (
         "spouts/queue/kafka_member.py",
         "        consumer.resume(places)  # else the client keeps what was paused before\n",
         "",
-        _KAFKA,
+        _MEMBER,
+    ),
+    Mutant(
+        "queue: a position passes nothing that waits for room",
+        "spouts/queue/kafka_member.py",
+        "        if partition not in self._parked:  # else what waits lies below it\n",
+        "        if True:\n",
+        _MEMBER,
     ),
     Mutant(
         "queue: a group that has lost its position does not begin anew",
