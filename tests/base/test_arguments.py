@@ -182,6 +182,7 @@ MAY: Final[Mapping[str, Sequence[object]]] = {
     "Stream.each(schema)": (None,),
     "HttpPushSpout(port)": (0,),
     "RunOptions(ackers)": (0,),
+    "RunOptions(metrics_port)": (0,),
 }
 """What one of them may be, unlike the others of its annotation."""
 SECRET: Final = {"dsn", "client_options", "token", "url"}
