@@ -116,7 +116,7 @@ class TopologyRun:
         self._stop_requested = StopSignal()
         self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout, self._hear)
         self._reporter: ErrorReporter | None = None
-        self._listening = Listening(options.listeners)
+        self._listening = Listening(())  # nobody before it runs
         self._measured: tuple[MeasuresLatency, ...] = ()
         self._coordinator: BatchCoordinator | None = None
         self._level_parts: LevelParts | None = None

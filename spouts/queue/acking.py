@@ -94,7 +94,7 @@ class AckingSpout(ABC):
     def holds_back(self) -> str:
         """Return why no message is given although there are some, for the log; empty otherwise.
 
-        Called behind a `next_tuple` that returned None; the run warns of what lasts.
+        Called behind a `next_tuple` that returned None or a message again; the run warns of what lasts.
         """
         return ""
 

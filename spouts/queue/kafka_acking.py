@@ -100,13 +100,10 @@ class AckingKafkaSpout(AckingSpout):
 
     def next_tuple(self) -> Message | None:
         """Return what failed before what is new."""
-        record = None
-        if self._again:
-            self._opened().tend()
-        else:
+        if not self._again:
             record = self._opened().take()
-        if record is not None:
-            return self._first(record)
+            return None if record is None else self._first(record)
+        self._opened().tend()
         while self._again:
             found = self._emitted.get(self._again.popleft())
             if found is not None and self._is_ours(found):

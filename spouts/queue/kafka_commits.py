@@ -99,7 +99,7 @@ class GroupCommits:
             self._out = frozenset()
         for place in places:
             problem = error or place.error
-            partition = TopicPartition(place.topic, place.partition)
+            partition = partition_of(place)
             if problem is None:
                 self._placed_here.discard(partition)
                 self._exposed.cover(partition, place.offset)
@@ -115,5 +115,10 @@ class GroupCommits:
         return [Place(*partition, offset) for partition, offset in wanted.items()]
 
 
+def partition_of(place: Place) -> TopicPartition:
+    """Return the partition that a place of the client's is in."""
+    return TopicPartition(place.topic, place.partition)
+
+
 def _places(places: Sequence[Place]) -> list[tuple[TopicPartition, int]]:
-    return [(TopicPartition(place.topic, place.partition), place.offset) for place in places]
+    return [(partition_of(place), place.offset) for place in places]

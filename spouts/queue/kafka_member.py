@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from trident.base.errors import FatalError, TridentError
 from trident.spouts.base import StartAt
-from trident.spouts.queue.kafka_commits import GroupCommits
+from trident.spouts.queue.kafka_commits import GroupCommits, partition_of
 from trident.spouts.queue.kafka_errors import (
     GroupPlace,
     classify,
@@ -142,7 +142,7 @@ class GroupMember:
     def close(self) -> None:
         """Commit what is acked and leave the group."""
         try:
-            if self._error is None and self._commits.error is None:  # else it was raised: what is left is read again
+            if self._problem is None:  # else it was raised: what is left is read again
                 self.commit()
         finally:
             self._consumer.close()
@@ -230,7 +230,7 @@ class GroupMember:
             for place in self._consumer.committed([Place(*each) for each in others], _PATIENCE_S):
                 first, _ = self._consumer.get_watermark_offsets(place, _PATIENCE_S)
                 reached = place.offset if place.error is None else _NONE
-                self._exposed.pass_by(TopicPartition(place.topic, place.partition), max(first, reached))
+                self._exposed.pass_by(partition_of(place), max(first, reached))
         except KafkaException as error:
             if not is_away(error.args[0]) and not is_moved(error.args[0]):
                 raise classify(error.args[0], self._place) from None
@@ -312,7 +312,7 @@ class GroupMember:
         A first position is committed before anything is taken. One that is missing beside others of its topic is of a
         partition that came later: from its beginning, for nobody was to skip that.
         """
-        partition, offset = TopicPartition(place.topic, place.partition), place.offset
+        partition, offset = partition_of(place), place.offset
         self._ended.discard(partition)
         if offset != _NONE:
             self._flight.assign(partition, offset)
@@ -331,7 +331,7 @@ class GroupMember:
         self._lost(consumer, partitions)
 
     def _lost(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
-        gone = {TopicPartition(place.topic, place.partition) for place in partitions}
+        gone = {partition_of(place) for place in partitions}
         self._flight.revoke(gone)
         self._commits.revoke(gone)
         self._ended -= gone
@@ -359,9 +359,12 @@ class GroupMember:
         raise classify(error, self._place, f"{found.topic()}[{found.partition()}]" if found.topic() else "")
 
     def _require_well(self) -> None:
-        for error in (self._error, self._commits.error):
-            if error is not None:
-                raise error
+        if self._problem is not None:
+            raise self._problem
+
+    @property
+    def _problem(self) -> TridentError | None:
+        return self._error or self._commits.error
 
 
 def place_of(record: Message) -> TopicPartition:
