@@ -64,7 +64,7 @@ class Repeater:
             reraise=True,
         )
         try:
-            return retrying(partial(self.once, what, action, at_work))
+            answer: Result = retrying(partial(self.once, what, action, at_work))
         except (RetryableError, OutcomeUnknownError) as error:
             seconds = self._give_up_after.total_seconds()
             ended = f"gave up: {what} failed for {seconds:.0f} s"
@@ -74,6 +74,9 @@ class Repeater:
                 f"{ended}; the last error was: {error}. What is durable stays; run the topology again when the cause "
                 "is gone."
             ) from error
+        if (tries := retrying.statistics["attempt_number"]) > 1:
+            _log.warning("%s has succeeded at try %d", what, tries)
+        return answer
 
     def once(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         """Return what the action returns, without repeating it; raises what it raises."""
@@ -82,7 +85,11 @@ class Repeater:
 
     def _failed(self, what: str, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
-        _log.warning("%s failed (try %d): %s; trying again", what, state.attempt_number, error)
+        if state.attempt_number == 1:
+            seconds = self._give_up_after.total_seconds()
+            _log.warning("%s failed: %s. It is tried again for up to %.0f s; what is done stays", what, error, seconds)
+        else:
+            _log.info("%s failed (try %d): %s", what, state.attempt_number, error)
         if error is not None:
             self.hears(error)
 

@@ -105,6 +105,8 @@ class Limits:
 
     max_records: int | None = None
     max_bytes: int | None = None
+    max_records_per_partition: int | None = None
+    """Of each partition by itself, beside what they share: a hot one then takes no batch for itself."""
 
 
 class Source(Protocol):

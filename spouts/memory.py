@@ -1,10 +1,10 @@
-"""Spouts over rows in memory, for tests and examples: one log with positions, gone with its process."""
+"""Spouts over rows in memory, for tests and examples: logs with positions, gone with their process."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import ClassVar, Final
 
@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.checks import check_limit, check_text, refused
+from trident.base.checks import check_count, check_duration, check_flag, check_limit, check_text, refused
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
 from trident.base.policies import policy_of
@@ -22,42 +22,21 @@ from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
 from trident.spouts.offsets import StartOffsets, no_offsets
+from trident.spouts.row_logs import Row, RowLogs
 from trident.spouts.slices import frame_of_rows, read_schema
 
-Row = Mapping[str, object] | Sequence[object]
-"""A record: a mapping by the names of all fields, or a tuple or list in the schema's order; a null is None."""
-
 TOPIC_ID: Final = "memory"
+_PATIENCE: Final = timedelta(minutes=2)
 _ROWS: Final = "a list of rows"
 _ROW: Final = "a mapping by field name, or a sequence in the schema's order"
-
-
-class _Log:
-    """Rows with positions; may be fed and read from several threads."""
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = list(rows)
-        self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._rows)
-
-    def append(self, rows: Sequence[Row]) -> int:
-        with self._lock:
-            self._rows.extend(rows)
-            return len(self._rows)
-
-    def slice(self, start: int, stop: int) -> list[Row]:
-        with self._lock:
-            return self._rows[start:stop]
 
 
 class FixedBatchSpout:
     """A fixed list of rows, handed out in batches of `max_records_per_batch` rows (all at once by default).
 
-    Rows are mappings or tuples for the fields of `schema` (Spark DDL). The log is the same in every
-    process that builds it from the same rows, so a restarted topology goes on where it stood.
+    Rows are mappings or tuples for the fields of `schema` (Spark DDL), dealt in turn over so many partitions. These are
+    the same in every process that builds them from the same rows, so a restarted topology goes on where it stood; with
+    another number of partitions it is refused.
     """
 
     has_moments: ClassVar[bool] = False
@@ -69,15 +48,16 @@ class FixedBatchSpout:
         *,
         max_records_per_batch: int | None = None,
         kind: SpoutKind | str = SpoutKind.TRANSACTIONAL,
+        partitions: int = 1,
     ) -> None:
         check_limit("max_records_per_batch", max_records_per_batch)
         self._schema = check_text("schema", schema, allowed="fields as in 'name type, …'")
-        self._log = _Log(_checked(rows))
+        self._logs = RowLogs(_checked(rows), check_count("partitions", partitions))
         self._limits = Limits(max_records=max_records_per_batch)
         self._kind = policy_of(SpoutKind, kind, "kind")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._schema!r}, {len(self._log)} rows, kind={self._kind.value})"
+        return f"{type(self).__name__}({self._schema!r}, {len(self._logs)} rows, kind={self._kind.value})"
 
     @property
     def kind(self) -> SpoutKind:
@@ -101,11 +81,12 @@ class FixedBatchSpout:
 
     def description(self) -> dict[str, str]:
         """Return what the ledger holds a restart to."""
-        return {"spout": "memory", "kind": self._kind.value}
+        several = {"partitions": str(self._logs.count)} if self._logs.count > 1 else {}
+        return {"spout": "memory", "kind": self._kind.value, **several}
 
     def open(self, name: str) -> MemorySource:
         """Return the source over the rows."""
-        return MemorySource(PartitionId(name, 0), self._schema, self._log)
+        return MemorySource(name, self._schema, self._logs)
 
 
 class FeederBatchSpout(FixedBatchSpout):
@@ -120,12 +101,25 @@ class FeederBatchSpout(FixedBatchSpout):
         *,
         max_records_per_batch: int | None = None,
         kind: SpoutKind | str = SpoutKind.TRANSACTIONAL,
+        partitions: int = 1,
     ) -> None:
-        super().__init__(schema, (), max_records_per_batch=max_records_per_batch, kind=kind)
+        super().__init__(schema, (), max_records_per_batch=max_records_per_batch, kind=kind, partitions=partitions)
 
-    def feed(self, rows: Sequence[Row]) -> int:
-        """Append rows and return the position after them; may be called from any thread."""
-        return self._log.append(_checked(rows))
+    def feed(self, rows: Sequence[Row], *, wait: bool = False, patience: timedelta = _PATIENCE) -> int:
+        """Append rows and return how many there are now; may be called from any thread.
+
+        With `wait` it returns once the batches that have them are done, in a topology that another thread runs; raises
+        TimeoutError after `patience`. The rows stay, and are counted when it runs.
+        """
+        check_flag("wait", wait)
+        check_duration("patience", patience)
+        ends = self._logs.append(_checked(rows))
+        if wait and not self._logs.wait_until_done(ends, patience):
+            raise TimeoutError(
+                f"the rows that were fed are not done after {patience.total_seconds():g} s. They stay, and are counted "
+                "once a topology with this spout runs (in another thread, or another call)"
+            )
+        return sum(ends)
 
 
 def _checked(rows: Sequence[Row]) -> Sequence[Row]:
@@ -142,10 +136,10 @@ def _checked(rows: Sequence[Row]) -> Sequence[Row]:
 class MemorySource:
     """See `Source`; every method may be called from several threads."""
 
-    def __init__(self, id_: PartitionId, schema: str, log: _Log) -> None:
-        self._id = id_
+    def __init__(self, name: str, schema: str, logs: RowLogs) -> None:
+        self._name = name
         self._ddl = schema
-        self._log = log
+        self._logs = logs
         self._schema: StructType | None = None
 
     def schema(self, spark: SparkSession) -> StructType:
@@ -158,21 +152,25 @@ class MemorySource:
         return self._schema
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
-        """Return the one log from 0 to its last row."""
-        return (PartitionBounds(self._id, TOPIC_ID, 0, len(self._log)),)
+        """Return each log from 0 to its last row."""
+        ends = enumerate(self._logs.ends())
+        return tuple(PartitionBounds(PartitionId(self._name, log), TOPIC_ID, 0, end) for log, end in ends)
 
     def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
-        """Return the last row: nothing is ever open."""
-        return dict.fromkeys(ids, len(self._log))
+        """Return the last rows: nothing is ever open."""
+        ends = self._logs.ends()
+        return {id_: ends[id_.partition] for id_ in ids}
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at 0, or at the end for StartAt.LATEST; rows have no time to start at."""
         if isinstance(policy, StartOffsets):
-            raise no_offsets(self._id.topic)
+            raise no_offsets(self._name)
         if isinstance(policy, datetime):
-            raise ConfigurationError(f"stream {self._id.topic!r} has no timestamps to start at; nothing was changed")
-        end = len(self._log)
-        return (PartitionBounds(self._id, TOPIC_ID, end if policy is StartAt.LATEST else 0, end),)
+            raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
+        bounds = self.bounds()
+        if policy is not StartAt.LATEST:
+            return bounds
+        return tuple(replace(bound, earliest=bound.stop) for bound in bounds)
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; the rows travel inside the job."""
@@ -188,16 +186,19 @@ class MemorySource:
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check that the log still reaches as far as was read."""
+        ends = self._logs.ends()
         for item in ranges:
-            if item.stop > len(self._log):
-                raise FatalError(f"stream {self._id.topic!r} had {item.stop} rows and now has {len(self._log)}")
+            if item.stop > (end := ends[item.id.partition]):
+                raise FatalError(f"stream {self._name!r} had {item.stop} rows and now has {end}")
 
     def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
         """Return nothing: rows are only appended, and there are no epochs."""
         return ()
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
-        """Do nothing."""
+        """Let go of whoever waits for them."""
+        for item in ranges:
+            self._logs.done(item.id.partition, item.stop)
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
@@ -207,9 +208,9 @@ class MemorySource:
         types = [each.dataType.simpleString() for each in fields]
         schema = arrow_schema(self.schema(spark))
         try:
-            columns = columns_of(self._log.slice(range_.start, range_.stop), list(schema), types)
+            columns = columns_of(self._logs.slice(range_.id.partition, range_.start, range_.stop), list(schema), types)
         except UnfitRowError as error:
             raise ConfigurationError(
-                f"stream {self._id.topic!r}: a row does not fit the schema {self._ddl!r}: {error}; nothing was applied"
+                f"stream {self._name!r}: a row does not fit the schema {self._ddl!r}: {error}; nothing was applied"
             ) from error
         return pa.Table.from_arrays(columns, schema=schema)

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from trident.operations.aggregators.deviations import StdDev, StdDevOf
     from trident.operations.aggregators.distinct import ApproxCountDistinct
     from trident.operations.aggregators.extremes import Max, Min
-    from trident.operations.aggregators.means import Mean
+    from trident.operations.aggregators.means import Avg, Mean
     from trident.operations.aggregators.quantiles import Quantiles
     from trident.operations.aggregators.sums import Sum
     from trident.operations.aggregators.truths import BoolAnd, BoolOr
@@ -86,7 +86,7 @@ _MODULES = {
     "trident.operations.aggregators.collections": ("CollectList", "CollectSet", "CountDistinct", "TopN"),
     "trident.operations.aggregators.deviations": ("StdDev", "StdDevOf"),
     "trident.operations.aggregators.distinct": ("ApproxCountDistinct",),
-    "trident.operations.aggregators.means": ("Mean",),
+    "trident.operations.aggregators.means": ("Avg", "Mean"),
     "trident.operations.aggregators.quantiles": ("Quantiles",),
     "trident.operations.aggregators.truths": ("BoolAnd", "BoolOr"),
     "trident.operations.asking": ("QueryFunction", "StoredRows"),
@@ -149,6 +149,7 @@ __all__ = [
     "Aggregator",
     "ApproxCountDistinct",
     "Audit",
+    "Avg",
     "BatchCommitted",
     "BatchFailed",
     "BatchPlanned",

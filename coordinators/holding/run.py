@@ -40,6 +40,7 @@ from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
+from trident.coordinators.holding.within_reach import said_instead
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.parts import LevelParts, OfTheRun, parts_of
 from trident.coordinators.listening import Listening
@@ -150,6 +151,8 @@ class TopologyRun:
             _log.warning("%s", error)  # the kill was meant for the standby as well
             return RunSummary(0, 0)
         except TridentError as error:
+            if (instead := said_instead(self._ledger, error)) is not None:
+                error.add_note(instead)
             self._tell_of_what_was_received(error)
             self._tell_of_what_was_written(error)
             if self._fenced_by is None or isinstance(error, FencedError):

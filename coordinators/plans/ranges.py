@@ -127,6 +127,9 @@ def _plan_spout(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ..
     if view.is_held and view.repeated is not None:
         return _repeat(view, starts), tuple(losses)
     available = {id_: _available(start, bounds.get(id_)) for id_, start in starts.items()}
+    most = None if view.is_received else view.limits.max_records_per_partition
+    if most is not None:
+        available = {id_: min(count, most) for id_, count in available.items()}
     # what lives in this process waits in no plan: whoever ends it would lose it without a word
     limit = None if view.is_received else record_limit(view.limits, view.record_bytes, view.measured)
     taken = share(limit, available, view.turn)

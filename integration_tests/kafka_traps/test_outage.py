@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,6 +142,57 @@ def test_a_broker_that_dies_in_mid_read(
     assert ("Kafka sent nothing for 1 s" in caplog.text) is (stall_seconds == 1)
     numbers = [range(first, RECORDS, 3) for first in range(3)]
     assert totals(postgres) == {f"a{first}": (len(part), sum(part)) for first, part in enumerate(numbers)}
+
+
+@pytest.mark.verify
+def test_a_broker_that_is_silent_is_named_once_and_so_is_its_end(
+    spark: SparkSession, broker: Any, postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = Kafka(broker.bootstrap_servers).create_topic()
+    produce(broker.bootstrap_servers, topic, [b'{"account": "a", "amount": 1}'])
+    topology = Topology("traps")
+    source = OpaqueKafkaSpout(
+        topic, bootstrap_servers=broker.bootstrap_servers, value=Json("account string, amount bigint")
+    )
+    grouped = topology.stream("payments", source).group_by("account")
+    grouped.persistent_aggregate(PostgresState("balances"), n=Count(), total=Sum("amount"))
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            topology.run(spark, ledger=PostgresLedger(postgres.dsn), options=OPTIONS)
+        except BaseException as error:
+            failed.append(error)
+            raise
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        wait_until(lambda: totals(postgres) == {"a": (1, 1)})
+        os.kill(broker.pid, signal.SIGSTOP)
+        wait_until(lambda: f"Kafka at {broker.bootstrap_servers} has not answered for 5 s" in caplog.text)
+        wait_until(lambda: "It is tried again for up to 120 s" in caplog.text)  # by the second try it is silent still
+        time.sleep(6)
+    finally:
+        os.kill(broker.pid, signal.SIGCONT)
+    produce(broker.bootstrap_servers, topic, [b'{"account": "a", "amount": 2}'])
+    wait_until(lambda: totals(postgres) == {"a": (2, 3)})
+    topology.stop()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert not failed
+    warned = [each.message for each in caplog.records if each.levelname == "WARNING" and "Kafka at" in each.message]
+    assert [("has not answered" in each, "answers again" in each) for each in warned if "failed" not in each] == [
+        (True, False),
+        (False, True),
+    ]
+
+
+def wait_until(is_there: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_there():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def wait_for(file: Path) -> None:

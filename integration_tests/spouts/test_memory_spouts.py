@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -12,8 +15,8 @@ from integration_tests.spouts.logs import edges_of, read_back
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.ranges import Edge, OffsetRange
 from trident.spouts import FeederBatchSpout, FixedBatchSpout, SpoutKind
-from trident.spouts.base import Limits, Spout
-from trident.spouts.memory import Row
+from trident.spouts.base import Limits, Spout, StartAt
+from trident.spouts.row_logs import Row
 
 SCHEMA = "account string, amount decimal(20,2)"
 ROWS: list[Mapping[str, object] | Sequence[object]] = [
@@ -60,6 +63,51 @@ def test_fed_rows_move_the_bounds(spark: SparkSession) -> None:
     feeder.feed([(4,)])
     assert [row["n"] for row in read_back(source, spark, [edge]).rows] == [1, 2, 3]
     source.verify([edge.range])
+
+
+def test_rows_are_dealt_over_partitions_and_read_from_them(spark: SparkSession) -> None:
+    feeder = FeederBatchSpout("n int", partitions=3)
+    source = feeder.open("s")
+    assert feeder.feed([(n,) for n in range(4)]) == 4
+    assert feeder.feed([(n,) for n in range(4, 7)]) == 7
+    bounds = source.bounds()
+    assert [(item.id.partition, item.earliest, item.stop) for item in bounds] == [(0, 0, 3), (1, 0, 2), (2, 0, 2)]
+    assert [(item.earliest, item.stop) for item in source.starts(StartAt.LATEST)] == [(3, 3), (2, 2), (2, 2)]
+    one, two, three = edges_of(bounds)
+    assert [row["n"] for row in read_back(source, spark, [one]).rows] == [0, 3, 6]
+    assert sorted(row["n"] for row in read_back(source, spark, [two, three], 2).rows) == [1, 2, 4, 5]
+
+
+def test_another_number_of_partitions_is_another_stream() -> None:
+    assert FeederBatchSpout("n int").description() == {"spout": "memory", "kind": "transactional"}
+    assert FeederBatchSpout("n int", partitions=2).description()["partitions"] == "2"
+
+
+def test_who_feeds_may_wait_until_the_rows_are_done() -> None:
+    feeder = FeederBatchSpout("n int", partitions=2)
+    source, returned = feeder.open("s"), threading.Event()
+
+    def feed() -> None:
+        feeder.feed([(1,), (2,), (3,)], wait=True)
+        returned.set()
+
+    waiting = threading.Thread(target=feed)
+    waiting.start()
+    while sum(bound.stop for bound in source.bounds()) < 3:
+        time.sleep(0.01)
+    first, second = (edge.range for edge in edges_of(source.bounds()))
+    source.committed(1, [first])
+    assert not returned.wait(0.1), "of the other partition nothing is done"
+    source.committed(2, [second])
+    assert returned.wait(10)
+    waiting.join()
+
+
+def test_who_waits_for_nobody_is_told_that_the_rows_stay() -> None:
+    feeder = FeederBatchSpout("n int")
+    with pytest.raises(TimeoutError, match=r"not done after 0\.01 s\. They stay"):
+        feeder.feed([(1,)], wait=True, patience=timedelta(milliseconds=10))
+    assert [bound.stop for bound in feeder.open("s").bounds()] == [1]
 
 
 def test_log_that_became_shorter_is_found() -> None:

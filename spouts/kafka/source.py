@@ -20,6 +20,7 @@ from trident.base.advice import RESET_ANEW
 from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
 from trident.base.kafka.admin import UNKNOWN_TOPIC, admin_of, described, is_reachable
 from trident.base.kafka.errors import OF_THE_CLIENT
+from trident.base.kafka.silence import Silence
 from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, SmallBatch, Start, StartAt, TopicsMissingError
@@ -64,6 +65,7 @@ class KafkaSource:
         self._admin: KafkaAdminClient | None = None
         self._compiled: TaskDecoder | None = None
         self._seen: set[str] = set()
+        self._silence = Silence(options.bootstrap_servers)
         self._report_lag = report_lag
         self._reporter: PositionReporter | None = None
         self._small: SmallReads | None = None
@@ -298,7 +300,8 @@ class KafkaSource:
 
     def _ask(self, doing: str, question: Callable[[KafkaAdminClient], _T]) -> _T:
         try:
-            return question(self._connected())
+            with self._silence.told(f"{doing} for the stream {self._name!r}", self._timeout_ms / 1000):
+                return question(self._connected())
         except (kafka_errors.KafkaError, OSError) as error:
             raise self._classified(error, doing) from error
         except OF_THE_CLIENT as error:

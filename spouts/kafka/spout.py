@@ -33,6 +33,7 @@ class _KafkaSpout(ABC):
     start: Start | Mapping[str, Mapping[int, int]] = StartAt.EARLIEST
     max_records_per_batch: int | None = None
     max_bytes_per_batch: int | None = None
+    max_records_per_partition: int | None = None
     read_committed: bool = True
     on_lost_offsets: LostOffsets = LostOffsets.STOP
     on_bad_record: BadRecord = BadRecord.FAIL
@@ -50,6 +51,7 @@ class _KafkaSpout(ABC):
         self._check_topics_of_start()
         check_limit("max_records_per_batch", self.max_records_per_batch)
         check_limit("max_bytes_per_batch", self.max_bytes_per_batch)
+        check_limit("max_records_per_partition", self.max_records_per_partition)
         check_flag("read_committed", self.read_committed)
         check_seconds("connect_timeout", self.connect_timeout)
         check_flag("report_lag", self.report_lag)
@@ -82,7 +84,7 @@ class _KafkaSpout(ABC):
     @property
     def limits(self) -> Limits:
         """Say how much one batch may take."""
-        return Limits(self.max_records_per_batch, self.max_bytes_per_batch)
+        return Limits(self.max_records_per_batch, self.max_bytes_per_batch, self.max_records_per_partition)
 
     def description(self) -> dict[str, str]:
         """Return kind and topics, or their pattern: what the ledger holds a restart to."""

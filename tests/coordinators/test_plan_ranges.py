@@ -199,6 +199,27 @@ def test_a_byte_limit_below_one_record_still_makes_progress():
     assert spans(ranges) == [(0, 0, 1)]
 
 
+@pytest.mark.parametrize(
+    ("limits", "taken"),
+    [
+        (Limits(max_records_per_partition=5), [(0, 0, 5), (1, 3, 8), (2, 0, 2)]),
+        (Limits(max_records=6, max_records_per_partition=5), [(0, 0, 2), (1, 3, 5), (2, 0, 2)]),
+        (Limits(max_records=4, max_records_per_partition=1), [(0, 0, 1), (1, 3, 4), (2, 0, 1)]),
+    ],
+)
+def test_a_limit_of_each_partition_holds_beside_the_one_they_share(limits, taken):
+    bounds = [holds(0, 0, 90), holds(1, 0, 90), holds(2, 0, 2)]
+    ranges, _ = plan_ranges(view([at(0, 0), at(1, 3), at(2, 0)], bounds, limits=limits))
+    assert spans(ranges) == taken
+
+
+def test_what_is_read_again_as_it_was_follows_no_newer_limit_of_partitions():
+    limits, before = Limits(max_records_per_partition=5), [at(0, 60)]
+    again = view([at(0, 0)], [holds(0, 0, 90)], kind=SpoutKind.TRANSACTIONAL, repeated=before, limits=limits)
+    ranges, _ = plan_ranges(again)
+    assert spans(ranges) == [(0, 0, 60)]
+
+
 @given(
     st.integers(0, 10**6) | st.none(),
     st.dictionaries(st.builds(PartitionId, st.just("t"), st.integers(0, 50)), st.integers(0, 10**5), max_size=20),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from datetime import timedelta
@@ -13,6 +14,11 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.signals import StopSignal
 from trident.coordinators.batches.stopped import gave_up
 from trident.coordinators.retrying import Repeater
+
+
+class _Impatient(StopSignal):
+    def wait(self, seconds: float) -> bool:
+        return False
 
 
 def fail() -> None:
@@ -30,6 +36,30 @@ def test_who_is_told_to_stop_says_that_and_not_that_it_gave_up() -> None:
     with pytest.raises(FatalError, match=r"stopped, as it was told to: reading had not succeeded") as stopped:
         Repeater(timedelta(hours=1), stopping).call("reading", fail)
     assert "gave up" not in str(stopped.value)
+
+
+def test_an_outage_is_said_once_with_how_long_it_is_waited_for_and_its_end(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter([RetryableError("the server is away")] * 3)
+
+    def ask() -> int:
+        for error in answers:
+            raise error
+        return 7
+
+    with caplog.at_level(logging.INFO):
+        assert Repeater(timedelta(seconds=50), _Impatient()).call("reading", ask) == 7
+    warned = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+    assert warned == [
+        "reading failed: the server is away. It is tried again for up to 50 s; what is done stays",
+        "reading has succeeded at try 4",
+    ]
+    assert "reading failed (try 3): the server is away" in caplog.messages
+
+
+def test_what_succeeds_at_once_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        assert Repeater(timedelta(seconds=50), StopSignal()).call("reading", lambda: 7) == 7
+    assert not caplog.records
 
 
 def test_a_call_that_does_not_return_is_named_with_what_is_at_work_and_waited_for(

@@ -501,8 +501,11 @@ def test_a_reset_over_a_ledger_from_an_old_backup_is_born_above_what_its_states_
         for name, table in kept.items():
             transaction.table(name).clear()
             transaction.table(name).update(table)
-    with pytest.raises(MismatchError, match="stands at txid 6"):
+    with pytest.raises(MismatchError, match="stands at txid 6") as refused:
         run(job, ledger)
+    assert (
+        "a MemoryLedger, which no command reaches: in this process, call trident.reset(…)" in refused.value.__notes__[0]
+    )
     plan = job.plan()
     decision = reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start="latest", options=OPTIONS)
     assert decision.birth_txid == 6

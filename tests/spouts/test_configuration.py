@@ -26,9 +26,10 @@ LOGIN = {
 
 def test_kinds_limits_and_description() -> None:
     opaque: Spout = OpaqueKafkaSpout("a", bootstrap_servers="h:1", max_records_per_batch=5, max_bytes_per_batch=6)
+    hot: Spout = OpaqueKafkaSpout("a", bootstrap_servers="h:1", max_records_per_partition=7)
     transactional: Spout = TransactionalKafkaSpout(["a", "b"], bootstrap_servers="h:1")
     assert (opaque.kind, transactional.kind) == (SpoutKind.OPAQUE, SpoutKind.TRANSACTIONAL)
-    assert opaque.limits == Limits(5, 6)
+    assert (opaque.limits, hot.limits) == (Limits(5, 6), Limits(max_records_per_partition=7))
     assert transactional.description() == {"spout": "kafka", "kind": "transactional", "topics": "a,b"}
 
 
@@ -43,6 +44,7 @@ def test_kinds_limits_and_description() -> None:
         ("a", {"max_records_per_batch": 0}),
         ("a", {"max_records_per_batch": -1}),
         ("a", {"max_bytes_per_batch": 0}),
+        ("a", {"max_records_per_partition": 0}),
         ("a", {"connect_timeout": 0}),
         ("a", {"start": datetime(2026, 1, 1)}),  # noqa: DTZ001  # that it has no time zone is the point
         ("a", {"client_options": {"isolation.level": "read_uncommitted"}}),

@@ -54,3 +54,7 @@ class Mean:
         """Divide one by the other."""
         total, count = stored
         return F.when(count > 0, total / count)
+
+
+Avg = Mean
+"""As SQL calls it."""
