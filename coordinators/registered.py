@@ -84,11 +84,18 @@ class Added:
     states: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
     """Those of these states that were taken out before, and come back as they were."""
+    topics: tuple[tuple[str, str], ...] = ()
+    """Streams that the ledger knows, each with a topic that is new to it."""
 
     @property
     def is_something(self) -> bool:
         """Whether a name is stored that was not, so that what it stands for can't be corrected any more."""
-        return self.topology or bool(self.streams or self.states)
+        return self.topology or bool(self.streams or self.states or self.topics)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The streams of which it is not stored where they begin, or one of their topics."""
+        return (*self.streams, *sorted({stream for stream, _ in self.topics}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from types import MappingProxyType
 
 from trident.coordinators.decided import ResetStart
 from trident.coordinators.planned import StartPosition
@@ -34,14 +35,26 @@ def start_policy(text: str | None) -> Start | None:
 
 
 def starts_to_store(
-    snapshot: Snapshot, sources: Mapping[str, Source], repeater: Repeater
+    snapshot: Snapshot,
+    sources: Mapping[str, Source],
+    repeater: Repeater,
+    topics: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[StartPosition, ...] | None:
-    """Ask the sources that have no start yet; returns all starts, None when the ledger has them already."""
-    known = snapshot.starts or ()
+    """Ask the sources that have no start yet; returns all starts, None when the ledger has them already.
+
+    `topics` are those that streams read by name: one that came with this version begins as its spout says.
+    """
+    known = [item for item in snapshot.starts or () if item.id.topic in (topics.get(item.spout) or (item.id.topic,))]
     missing = [name for name in sources if not any(item.spout == name for item in known)]
-    if snapshot.starts is not None and not missing:
+    begun = {(item.spout, item.id.topic) for item in known}
+    came = {name: {topic for topic in topics.get(name, ()) if (name, topic) not in begun} for name in sources}
+    grown = [name for name in sources if name not in missing and came[name]]
+    if snapshot.starts is not None and not missing and not grown:
         return None
     found = [_resolve(name, sources[name], start_policy(snapshot.start_of(name)), repeater) for name in missing]
+    for name in grown:
+        starts = _resolve(name, sources[name], None, repeater)
+        found.append([item for item in starts if item.id.topic in came[name]])
     return (*known, *(start for starts in found for start in starts))
 
 
@@ -55,7 +68,7 @@ def require_begins(
     """
     if seen.added.topology or not seen.added.is_something:
         return
-    with open_sources(seen.added.streams) as sources:
+    with open_sources(seen.added.asked) as sources:
         for name, source in sources.items():
             _resolve(name, source, start_policy(start), repeater)
     check()

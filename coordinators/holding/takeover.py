@@ -42,6 +42,7 @@ from trident.coordinators.holding.starts import nothing_wrong, starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.telling import can_not_be_kept, of_what_comes_back
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.ledger.rules.topics import named_topics
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.refusals import undo_way
 from trident.coordinators.registered import Birth, Snapshot, TopologySpec
@@ -111,7 +112,7 @@ class TakeOver:
         if self._has_unborn():
             self.roll_forward(standing)
             standing = self.where_states_stand()
-        starts = starts_to_store(self.snapshot, sources, self.repeater)
+        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics)
         check()
         self.register()
         self._bear(standing, self.plain.births(self.snapshot))
@@ -287,6 +288,8 @@ class TakeOver:
             return
         owner = self.snapshot.owner
         self.repeater.call("storing the start", lambda: self.ledger.set_starts(owner, self.epoch, starts))
+        for stream, topic in self.snapshot.added.topics:
+            _log.info("topology=%s stream %r reads topic %r from now on", self.spec.name, stream, topic)
         reached(CrashPoint.AFTER_STARTS)
         self.read()
 
@@ -302,7 +305,11 @@ class TakeOver:
         if seen.open_reset is None:  # else some states may have followed it, others not
             self.unless_fenced(partial(self.held_against, seen, positions))
             self.unless_fenced(partial(self.plain.check, seen))
-        starts_to_store(seen, sources, self.repeater)
+        starts_to_store(seen, sources, self.repeater, self._topics)
+
+    @property
+    def _topics(self) -> dict[str, tuple[str, ...]]:
+        return {name: named_topics(what) for name, what in self.spec.spouts.items()}
 
     def _has_unborn(self) -> bool:
         """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""

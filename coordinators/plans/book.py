@@ -58,10 +58,11 @@ class PlanBook:
 
     def positions(self, spout: str, txid: int) -> dict[PartitionId, OffsetRange]:
         """Return the ranges that a plan for `txid` follows on, for every partition ever seen."""
-        before = self.plans.get(txid - 1)
-        if before is not None:
-            return {item.range.id: item.range for item in before.ranges if item.spout == spout} or self._starts(spout)
-        return self._starts(spout)
+        before, starts = self.plans.get(txid - 1), self._starts(spout)
+        if before is None:
+            return starts
+        # a plan has all partitions that were known when it was made; a topic that came with a later version begins
+        return starts | {item.range.id: item.range for item in before.ranges if item.spout == spout}
 
     def behind(self, plan: Plan) -> dict[tuple[str, PartitionId], int]:
         """Return how many positions each partition offers behind a plan, as far as its source was asked."""

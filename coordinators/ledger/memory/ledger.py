@@ -30,6 +30,7 @@ from trident.coordinators.ledger.rules.specs import (
     merged_spec,
     merged_starts,
 )
+from trident.coordinators.ledger.rules.topics import follow_topics
 from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
@@ -372,7 +373,8 @@ class MemoryLedger:
             entry = first_entry(spec, self._draw_id(8))
         else:
             known, births = with_taken_back(found.spec, found.births, found.progress, spec)
-            entry = found._replace(spec=merged_spec(known, spec), births=births)
+            known, starts = follow_topics(known, spec, found.starts, found.snapshot)
+            entry = found._replace(spec=merged_spec(known, spec), births=births, starts=starts)
         rows.put(entry)
         return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec))
 

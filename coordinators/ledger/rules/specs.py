@@ -10,6 +10,7 @@ from typing import Final
 from trident.base.advice import DROP
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import ResetDecision
+from trident.coordinators.ledger.rules.topics import new_topics
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import SINK, Added, Birth, TopologySpec
 
@@ -50,18 +51,20 @@ def added_to(stored: TopologySpec | None, given: TopologySpec) -> Added:
         return Added(True, tuple(given.spouts), tuple(given.states))
     streams = tuple(name for name in given.spouts if name not in stored.spouts)
     states = tuple(name for name in given.states if name not in stored.states)
-    return Added(False, streams, states, tuple(gone.state for gone in stored.dropped if gone.state in states))
+    back = tuple(gone.state for gone in stored.dropped if gone.state in states)
+    return Added(False, streams, states, back, new_topics(stored, given))
 
 
 def merged_starts(stored: Sequence[StartPosition] | None, given: Sequence[StartPosition]) -> tuple[StartPosition, ...]:
-    """Return the start positions to store: those of each spout are set once, spouts may be added.
+    """Return the start positions to store: those of each topic are set once; spouts and their topics may be added.
 
     Raises MismatchError when a spout's stored positions differ from the given ones.
     """
     before = _by_spout(stored or ())
     now = _by_spout(given)
     for spout in before.keys() & now.keys():
-        if before[spout] != now[spout]:
+        begun = {item.id.topic for item in before[spout]}
+        if before[spout] != {item for item in now[spout] if item.id.topic in begun}:
             raise MismatchError(
                 f"stream {spout!r}: start positions are stored already and differ from the given ones. Nothing was "
                 "changed; an incarnation starts once."

@@ -21,6 +21,7 @@ from trident.coordinators.ledger.rules.specs import (
     merged_spec,
     merged_starts,
 )
+from trident.coordinators.ledger.rules.topics import follow_topics
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
 from trident.coordinators.ledger.sql.decision_reads import read_decisions
@@ -59,7 +60,11 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
     if read_births(connection, owner) is None:
         _write_births(connection, owner, births_before(stored))
     known, births = with_taken_back(stored, known_births(connection, owner), progress, spec)
-    merged = merged_spec(known, spec)
+    begun = read_starts(connection, owner)
+    followed, starts = follow_topics(known, spec, begun, lambda: read_snapshot(connection, spec.name, progress))
+    if starts != begun:
+        _write_starts(connection, owner, starts)
+    merged = merged_spec(followed, spec)
     if merged != stored:
         _write_spec(connection, merged)
     if known != stored:
@@ -77,13 +82,7 @@ def set_starts(connection: Connection, owner: Owner, epoch: Epoch, starts: Seque
     """Store where the incarnation starts; see `Ledger.set_starts`."""
     progress = lock_progress(connection, owner.topology, epoch)
     check_owner(progress, owner)
-    merged = merged_starts(read_starts(connection, owner), starts)
-    write_one(
-        connection,
-        update(INCARNATION)
-        .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
-        .values(starts=codec.STARTS.encode(merged)),
-    )
+    _write_starts(connection, owner, merged_starts(read_starts(connection, owner), starts))
 
 
 def set_births(connection: Connection, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
@@ -151,6 +150,15 @@ def _write_births(connection: Connection, owner: Owner, births: Sequence[Birth])
         update(INCARNATION)
         .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
         .values(births=codec.BIRTHS.encode(tuple(births))),
+    )
+
+
+def _write_starts(connection: Connection, owner: Owner, starts: Sequence[StartPosition] | None) -> None:
+    write_one(
+        connection,
+        update(INCARNATION)
+        .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
+        .values(starts=None if starts is None else codec.STARTS.encode(tuple(starts))),
     )
 
 
