@@ -146,9 +146,7 @@ def test_the_version_before_is_refused_once_a_txid_knows_the_topic(place: Place,
     run(job_of(place, log, "a", "b", kind=kind), place)
     log.partitions[0] += records(3)
     for _ in range(2):
-        with pytest.raises(
-            MismatchError, match=r"topic 'b' no more .* txid \d+ was planned .*Put the topic back"
-        ):
+        with pytest.raises(MismatchError, match=r"topic 'b' no more .* txid \d+ was planned .*Put the topic back"):
             run(job_of(place, log, "a", kind=kind), place)
     run(job_of(place, log, "a", "b", kind=kind), place)
     assert place.rows("balances") == sums(*log.partitions)
