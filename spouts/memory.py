@@ -27,6 +27,7 @@ from trident.spouts.slices import frame_of_rows, read_schema
 
 TOPIC_ID: Final = "memory"
 _PATIENCE: Final = timedelta(minutes=2)
+_LONGEST_PATIENCE: Final = timedelta(days=365)
 _ROWS: Final = "a list of rows"
 _ROW: Final = "a mapping by field name, or a sequence in the schema's order"
 
@@ -112,7 +113,7 @@ class FeederBatchSpout(FixedBatchSpout):
         TimeoutError after `patience`. The rows stay, and are counted when it runs.
         """
         check_flag("wait", wait)
-        check_duration("patience", patience)
+        check_duration("patience", patience, longest=_LONGEST_PATIENCE)
         ends = self._logs.append(_checked(rows))
         if wait and not self._logs.wait_until_done(ends, patience):
             raise TimeoutError(

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from examples import devices, enrichment, refunds, word_count
 from trident import Topology
-from trident.spouts.memory import Row
+from trident.spouts.row_logs import Row
 from trident.testing import TopologyTest, check_exactly_once
 from trident.testing.playing import Rows
 

@@ -314,7 +314,6 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "MinBy": (trident.MinBy, {"field": "a", "by": "n"}),
     "MaxBy": (trident.MaxBy, {"field": "a", "by": "n"}),
     "Mean": (trident.Mean, {"field": "n"}),
-    "Avg": (trident.Avg, {"field": "n"}),
     "StdDev": (trident.StdDev, {"field": "n"}),
     "ApproxCountDistinct": (trident.ApproxCountDistinct, {"field": "n"}),
     "Quantiles": (trident.Quantiles, {"field": "n"}),

@@ -25,7 +25,7 @@ class Died(BaseException):
     """The process is gone."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class NamedSource(ListSource):
     topics: tuple[str, ...] = ()
 
@@ -97,9 +97,9 @@ def test_a_topic_that_comes_may_begin_at_its_end(place: Place, kind: SpoutKind) 
     assert place.rows("balances") == sums(log.partitions[0][25:], log.partitions[1][18:])
 
 
-@pytest.mark.parametrize("point", [CrashPoint.AFTER_PLAN, CrashPoint.AFTER_PIN, CrashPoint.BEFORE_PIN])
-def test_a_txid_of_the_version_before_is_finished_as_it_was(place: Place, kind: SpoutKind, point: CrashPoint) -> None:
-    log = Topic([records(25), records(18, "b")])
+@pytest.mark.parametrize("point", [CrashPoint.AFTER_PLAN, CrashPoint.BEFORE_PIN, CrashPoint.AFTER_PIN])
+def test_a_txid_of_the_version_before_is_finished_as_it_was(tmp_path: Path, kind: SpoutKind, point: CrashPoint) -> None:
+    place, log = sqlite_place(tmp_path, apart=True), Topic([records(25), records(18, "b")])
 
     def die(reached: CrashPoint, txid: int) -> None:
         if reached is point and txid == 2:

@@ -16,7 +16,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.timeouts import Timeouts
 from trident.graph.nodes import End, PersistNode
-from trident.spouts.memory import Row
+from trident.spouts.row_logs import Row
 from trident.state.kafka.clients.limits import MessageLimits
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.sender import KafkaSender

@@ -16,7 +16,7 @@ from trident.base.errors import ConfigurationError, TridentError
 from trident.base.levels import Level
 from trident.base.policies import policy_of
 from trident.spouts.base import Spout, SpoutKind, takes_messages_back
-from trident.spouts.memory import Row
+from trident.spouts.row_logs import Row
 from trident.state.kafka.records import Record
 from trident.testing.coordinators import Coordinators
 from trident.testing.lives import Death, Life

@@ -22,7 +22,7 @@ from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.engine.prepared import frame_of
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SmallBatch, SpoutKind, Start, StartAt
-from trident.spouts.memory import Row
+from trident.spouts.row_logs import Row
 from trident.spouts.rows import control_batch
 from trident.spouts.tally import RangeTally
 

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from trident.base.failure import Failure
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.spouts.memory import Row
+from trident.spouts.row_logs import Row
 from trident.testing.scripted import Given, Script, ScriptedSource, ScriptedSpout
 
 

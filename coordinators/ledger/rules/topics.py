@@ -66,11 +66,10 @@ def _require_not_planned(topology: str, gone: _StreamTopics, seen: Snapshot) -> 
             )
 
 
-def _topics(of: TopologySpec, others: Mapping[str, object]) -> _StreamTopics:
-    """Return the named topics of the streams that both descriptions have."""
-    return frozenset(
-        (name, topic) for name, what in of.spouts.items() if name in others for topic in named_topics(what)
-    )
+def _topics(of: TopologySpec, others: Mapping[str, Mapping[str, str]]) -> _StreamTopics:
+    """Return the named topics of the streams that have such in both descriptions."""
+    both = {name: what for name, what in of.spouts.items() if named_topics(others.get(name, {}))}
+    return frozenset((name, topic) for name, what in both.items() for topic in named_topics(what))
 
 
 def _with_records(plans: Sequence[Plan]) -> dict[tuple[str, str], int]:
