@@ -14,6 +14,7 @@ from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import MismatchError
 from trident.base.levels import Level
 from trident.base.ranges import PartitionBounds, PartitionId
+from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.spouts.base import SpoutKind
 
@@ -146,9 +147,39 @@ def test_the_version_before_is_refused_once_a_txid_knows_the_topic(place: Place,
     run(job_of(place, log, "a", "b", kind=kind), place)
     log.partitions[0] += records(3)
     for _ in range(2):
-        with pytest.raises(MismatchError, match=r"topic 'b' no more .* txid \d+ was planned .*Put the topic back"):
+        with pytest.raises(MismatchError, match=r"topic 'b' no more .* up to txid \d+ knows it: .*Put the topic back"):
             run(job_of(place, log, "a", kind=kind), place)
     run(job_of(place, log, "a", "b", kind=kind), place)
+    assert place.rows("balances") == sums(*log.partitions)
+
+
+def test_a_txid_that_is_only_planned_keeps_no_version_back(place: Place) -> None:
+    log = Topic([records(25), []])
+    run(job_of(place, log, "a"), place)
+    log.partitions[1] += records(5, "b")
+
+    def die(reached: CrashPoint, txid: int) -> None:
+        if reached is CrashPoint.AFTER_PLAN:
+            raise Died
+
+    with armed(die), pytest.raises(Died):
+        run(job_of(place, log, "a", "b"), place)
+    log.partitions[0] += records(3)
+    run(job_of(place, log, "a"), place)
+    assert place.rows("balances") == sums(log.partitions[0])
+    run(job_of(place, log, "a", "b"), place)
+    assert place.rows("balances") == sums(*log.partitions)
+
+
+def test_rows_that_a_reset_kept_know_the_topic(place: Place, kind: SpoutKind) -> None:
+    log = Topic([records(25), records(5, "b")])
+    job = job_of(place, log, "a", "b", kind=kind)
+    run(job, place)
+    reset_topology(job.plan().spec, job.plan().targets, place.ledger(), keep_rows=True, start=None, options=OPTIONS)
+    with pytest.raises(MismatchError, match="topic 'b' no more"):
+        run(job_of(place, log, "a", kind=kind), place)
+    log.partitions[1] += records(4, "late")
+    run(job, place)
     assert place.rows("balances") == sums(*log.partitions)
 
 

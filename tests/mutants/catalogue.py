@@ -22,6 +22,7 @@ from tests.mutants.reporting import REPORTING
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
+from tests.mutants.topics import TOPICS
 from tests.mutants.trees import TREES
 from tests.mutants.turning import TURNING
 from tests.mutants.wrong_files import WRONG_FILES
@@ -2902,6 +2903,7 @@ MUTANTS = (
     *DOCTOR,
     *DROPPING,
     *EXPIRING,
+    *TOPICS,
     *STARTING,
     *LEVELS,
     *OWNING,
