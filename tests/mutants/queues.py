@@ -103,6 +103,28 @@ QUEUES: Final = (
         _KAFKA,
     ),
     Mutant(
+        "queue: what a call gives that calls back is kept",
+        "spouts/queue/kafka_member.py",
+        "        found = self._consumer.consume(most, seconds)  # who calls back may exchange what is fetched\n"
+        "        self._fetched.extend(found)",
+        "        self._fetched.extend(self._consumer.consume(most, seconds))",
+        _MEMBER,
+    ),
+    Mutant(
+        "queue: a position that is lost while it is read is noticed",
+        "spouts/queue/kafka_exposed.py",
+        "        self._newest[partition] = max(offset, self._newest.get(partition, offset))",
+        "        pass",
+        _MEMBER,
+    ),
+    Mutant(
+        "queue: a position in an older topic of the name is none",
+        "spouts/queue/kafka_commits.py",
+        'noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"',
+        "False",
+        _MEMBER,
+    ),
+    Mutant(
         "queue: no commit of a group is sent while another one is out",
         "spouts/queue/kafka_commits.py",
         "        if self._out or not (",
