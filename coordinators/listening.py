@@ -34,32 +34,44 @@ _LONGEST_LAST_CALL_S: Final = 5.0
 class Listening:
     """Hands events to listeners, in their order, from one thread; `tell` may be called by any thread.
 
-    Listeners that are too slow miss what comes while `most` events wait: that is counted, and said.
+    Listeners that are too slow miss what comes while `most` events wait: that is counted, and said. Those `beside`
+    have a thread of their own, and miss nothing because of the others.
     """
 
-    def __init__(self, listeners: Sequence[RunListener], most: int = MOST_WAITING) -> None:
+    def __init__(
+        self, listeners: Sequence[RunListener], most: int = MOST_WAITING, *, beside: Sequence[RunListener] = ()
+    ) -> None:
         self._listeners = tuple(listeners)
+        self._beside = Listening(beside, most) if beside else None
         self._most = most
         self._events: queue.SimpleQueue[RunEvent | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._waiting = 0
         self._missed = 0
+        self._said_from = 1
+        """When so many were missed it is said, whether the listener that is called comes back or not."""
         self._is_closed = False
         self._thread: threading.Thread | None = None
         self._told_of: set[tuple[str, str, type[BaseException]]] = set()
 
     def tell(self, event: RunEvent) -> None:
         """Let the listeners hear of it soon; returns at once, and never raises."""
+        if self._beside is not None:
+            self._beside.tell(event)
         if not self._listeners:
             return
         with self._lock:
             if self._is_closed:
                 return
-            if self._waiting >= self._most or not self._has_thread():
-                self._missed += 1
+            if self._waiting < self._most and self._has_thread():
+                self._waiting += 1
+                self._events.put(event)
                 return
-            self._waiting += 1
-            self._events.put(event)
+            self._missed += 1
+            if self._missed < self._said_from:
+                return
+            self._said_from = self._most
+        self._say_what_was_missed()
 
     @contextmanager
     def until_the_end(self, topology: str) -> Iterator[None]:
@@ -84,6 +96,8 @@ class Listening:
 
     def _close(self, last: RunStopped) -> None:
         """Tell the last event, however many wait."""
+        if self._beside is not None:
+            self._beside._close(last)
         with self._lock:
             self._is_closed = True
             if self._listeners and self._has_thread():

@@ -23,6 +23,7 @@ ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")
 CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"))
 TASK_CLOCKS = (
     "base/kafka/admin.py",
+    "base/kafka/greeting.py",
     "base/kafka/silence.py",
     "spouts/files/folder.py",
     "spouts/kafka/progress.py",

@@ -8,10 +8,11 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka.net.sasl import get_sasl_mechanism
 
@@ -36,6 +37,15 @@ _NOTHING: Final = "Nothing was read or sent"
 _Ask = Callable[[tuple[int, int], bytes], bytes]
 
 
+class _Listener(NamedTuple):
+    """A bootstrap server at one of the addresses that its name has."""
+
+    server: str
+    name: str
+    address: str
+    port: int
+
+
 def check_greeting(servers: str, options: Mapping[str, str], seconds: float) -> None:
     """Raise FatalError, which names the option, where no listener that answers takes these options.
 
@@ -46,14 +56,13 @@ def check_greeting(servers: str, options: Mapping[str, str], seconds: float) -> 
     context = _context(options) if wants_tls else None
     patience = min(seconds, _SECONDS)
     refused: FatalError | None = None
-    for server in servers.split(","):
-        address = address_of(server)
+    for listener in (each for server in servers.split(",") for each in _listeners(server)):
         try:
-            socket.create_connection(address, patience).close()
-        except (OSError, ValueError):  # what is no address, the client says
+            socket.create_connection((listener.address, listener.port), patience).close()
+        except (OSError, ValueError):
             continue
         try:
-            _greet(server.strip(), address, context, options, patience)
+            _greet(listener, context, options, patience)
         except FatalError as error:
             refused = refused or error
         else:
@@ -71,20 +80,30 @@ def address_of(server: str) -> tuple[str, int]:
     return host.strip("[]"), int(port) if port.isdecimal() else -1
 
 
-def _greet(
-    server: str, address: tuple[str, int], context: ssl.SSLContext | None, options: Mapping[str, str], seconds: float
-) -> None:
+def _listeners(server: str) -> list[_Listener]:
+    """Return a server at each of its addresses: one name may stand for all brokers of a cluster."""
+    host, port = address_of(server)
     try:
-        with closing(_connected(address, context, seconds)) as sock:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError):  # what is no address, the client says
+        return []
+    addresses = dict.fromkeys(str(place[0]) for *_, place in found)
+    return [_Listener(server.strip(), host, address, port) for address in addresses]
+
+
+def _greet(listener: _Listener, context: ssl.SSLContext | None, options: Mapping[str, str], seconds: float) -> None:
+    server = listener.server
+    try:
+        with closing(_connected(listener, context, seconds)) as sock:
             _first_answer(sock)
             if options.get("security.protocol", "").startswith("SASL"):
-                _log_in(server, lambda api, body: _asked(sock, api, body), options, address[0])
+                _log_in(server, lambda api, body: _asked(sock, api, body), options, listener.name)
     except ssl.SSLCertVerificationError as error:
         raise _not_trusted(server, error) from None
     except (OSError, EOFError) as error:
-        if context is None and _speaks_tls(address, seconds):
+        if context is None and _speaks_tls(listener, seconds):
             raise _wrong_protocol(server, "speaks TLS", "SSL or SASL_SSL") from None
-        if context is not None and _speaks_plainly(address, seconds):
+        if context is not None and _speaks_plainly(listener, seconds):
             raise _wrong_protocol(server, "does not speak TLS", "PLAINTEXT or SASL_PLAINTEXT") from None
         if isinstance(error, ssl.SSLError) and "CERTIFICATE_REQUIRED" in (error.reason or ""):
             raise FatalError(
@@ -156,30 +175,30 @@ def _log_in(server: str, ask: _Ask, options: Mapping[str, str], host: str) -> No
         )
 
 
-def _connected(address: tuple[str, int], context: ssl.SSLContext | None, seconds: float) -> socket.socket:
-    sock = socket.create_connection(address, seconds)
+def _connected(listener: _Listener, context: ssl.SSLContext | None, seconds: float) -> socket.socket:
+    sock = socket.create_connection((listener.address, listener.port), seconds)
     if context is None:
         return sock
     try:
-        return context.wrap_socket(sock, server_hostname=address[0])
+        return context.wrap_socket(sock, server_hostname=listener.name)
     except BaseException:
         sock.close()
         raise
 
 
-def _speaks_tls(address: tuple[str, int], seconds: float) -> bool:
+def _speaks_tls(listener: _Listener, seconds: float) -> bool:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is told to it
     try:
-        _connected(address, context, seconds).close()
+        _connected(listener, context, seconds).close()
     except OSError:
         return False
     return True
 
 
-def _speaks_plainly(address: tuple[str, int], seconds: float) -> bool:
+def _speaks_plainly(listener: _Listener, seconds: float) -> bool:
     try:
-        with closing(_connected(address, None, seconds)) as sock:
+        with closing(_connected(listener, None, seconds)) as sock:
             _first_answer(sock)
     except (OSError, EOFError):
         return False
@@ -191,18 +210,21 @@ def _first_answer(sock: socket.socket) -> None:
 
 
 def _asked(sock: socket.socket, api: tuple[int, int], body: bytes) -> bytes:
-    """Return the body of an answer; raises EOFError for what is none."""
+    """Return the body of an answer; raises EOFError for what is none, TimeoutError for one that comes too slowly."""
+    latest = time.monotonic() + (sock.gettimeout() or 0.0)
     request = struct.pack(">hhi", *api, api[0]) + _counted(b"trident") + body
     sock.sendall(struct.pack(">i", len(request)) + request)
-    length, number = struct.unpack(">ii", _received(sock, 8))
+    length, number = struct.unpack(">ii", _received(sock, 8, latest))
     if number != api[0] or not 6 <= length <= _MOST_BYTES:
         raise EOFError("no answer of Kafka's")
-    return _received(sock, length - 4)
+    return _received(sock, length - 4, latest)
 
 
-def _received(sock: socket.socket, count: int) -> bytes:
+def _received(sock: socket.socket, count: int, latest: float) -> bytes:
     found = b""
     while len(found) < count:
+        if time.monotonic() > latest:  # the socket's own patience is with each piece
+            raise TimeoutError("the listener answers too slowly")
         more = sock.recv(count - len(found))
         if not more:
             raise EOFError("the listener has closed the connection")

@@ -136,7 +136,7 @@ class TopologyRun:
         """Run until the end that the options name; raises the error that ended it earlier."""
         name = self._topology.spec.name
         with measured(name, self._options.metrics_port) as measuring:
-            self._listening = Listening((*self._options.listeners, *measuring))
+            self._listening = Listening(self._options.listeners, beside=measuring)
             with self._listening.until_the_end(name):
                 return self._run_to_the_end()
 

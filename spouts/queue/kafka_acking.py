@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from trident.base.checks import check_flag, check_texts
-from trident.base.errors import ConfigurationError
+from trident.base.errors import ConfigurationError, FatalError
 from trident.base.kafka.clients import LEFT_OUT, for_librdkafka
 from trident.base.kafka.known import check_known
 from trident.base.policies import policy_of
@@ -41,6 +41,15 @@ class _Emitted:
     message: Message
 
 
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A record that ends the run, when what was given before it is done."""
+
+    partition: TopicPartition
+    offset: int
+    error: FatalError
+
+
 class AckingKafkaSpout(AckingSpout):
     """Kafka topics, read by a consumer group: `AckingKafkaSpout("clicks", group="counts", bootstrap_servers=…)`.
 
@@ -49,8 +58,8 @@ class AckingKafkaSpout(AckingSpout):
     same id: topic, partition, offset, and the topic's own id where the brokers have one.
 
     What failed is emitted again from here. Partitions may be shared with other members of the group; what is under way
-    of one that moves is emitted again by its new owner, and counts once only where that is the same topology: so a
-    group is of one. No more is taken above the group's committed positions than the `horizon` remembers: meanwhile
+    of one that moves is emitted again by its new owner, and counts once only where that is the same stream: so a group
+    is of one. No more is taken above the group's committed positions than the `horizon` remembers: meanwhile
     `holds_back` says why, and the run warns of it. For exactly once over whole topics use `OpaqueKafkaSpout`, which
     needs no memory of ids.
 
@@ -80,6 +89,7 @@ class AckingKafkaSpout(AckingSpout):
         self._member: GroupMember | None = None
         self._emitted: dict[str, _Emitted] = {}
         self._again: deque[str] = deque()
+        self._unreadable: _Unreadable | None = None
 
     def __repr__(self) -> str:
         return f"AckingKafkaSpout({list(self._topics)!r}, group={self._group!r})"
@@ -95,14 +105,14 @@ class AckingKafkaSpout(AckingSpout):
 
         self._emitted.clear()
         self._again.clear()
+        self._unreadable = None
         self._member = GroupMember(self._options, GroupPlace(self._brokers, self._topics, self._group), self._start)
         self._member.open(self.horizon, context.known)
 
     def next_tuple(self) -> Message | None:
         """Return what failed before what is new."""
         if not self._again:
-            record = self._opened().take()
-            return None if record is None else self._first(record)
+            return self._new()
         self._opened().tend()
         while self._again:
             found = self._emitted.get(self._again.popleft())
@@ -112,11 +122,17 @@ class AckingKafkaSpout(AckingSpout):
 
     def is_waiting(self) -> bool:
         """Return whether the group is not joined yet, or a partition not read to its end."""
-        return not self._opened().is_at_end
+        return self._unreadable is not None or not self._opened().is_at_end
 
     def holds_back(self) -> str:
         """Return why records that are there are not emitted."""
-        return self._opened().why_held
+        if self._unreadable is None:
+            return self._opened().why_held
+        partition, offset = self._unreadable.partition, self._unreadable.offset
+        return (
+            f"{partition.topic}[{partition.partition}] offset {offset} can't be read, which ends the run as soon as "
+            "what was given before it is done"
+        )
 
     def ack(self, id_: str | None) -> None:
         """Let the group's position move on, where nothing below the record is under way."""
@@ -150,7 +166,23 @@ class AckingKafkaSpout(AckingSpout):
     def _is_ours(self, emitted: _Emitted) -> bool:
         return self._opened().flight.is_under_way(emitted.partition, emitted.offset)
 
-    def _first(self, record: Record) -> Message:
+    def _new(self) -> Message | None:
+        if self._unreadable is None:
+            record = self._opened().take()
+            return None if record is None else self._first(record)
+        self._opened().tend()
+        self._end_with(self._unreadable)
+        return None
+
+    def _end_with(self, bad: _Unreadable) -> None:
+        """Raise it when all that was given is done: the way on that it names leaves out whatever lies below it."""
+        if not self._opened().flight.is_under_way(bad.partition, bad.offset):
+            self._unreadable = None  # another member's by now
+        elif not any(map(self._is_ours, self._emitted.values())):
+            self._opened().commit()
+            raise bad.error
+
+    def _first(self, record: Record) -> Message | None:
         partition, offset = TopicPartition(record.topic() or "", record.partition() or 0), record.offset() or 0
         id_ = id_of(partition, offset, self._opened().topic_id(partition.topic))
         headers = _headers(record)
@@ -159,10 +191,13 @@ class AckingKafkaSpout(AckingSpout):
         except UnreadableError as error:
             way_on = (
                 "It comes again with the next run: while no run is there, kafka-consumer-groups --reset-offsets "
-                f"--group {self._group} --topic {partition.topic}:{partition.partition} --to-offset {offset + 1} "
-                "leaves it out"
+                f"--execute --group {self._group} --topic {partition.topic}:{partition.partition} "
+                f"--to-offset {offset + 1} leaves it out, and nothing else: what was given before it is done"
             )
-            raise unreadable(f"topic {partition.topic!r}", id_, str(error), way_on) from None
+            told = unreadable(f"topic {partition.topic!r}", id_, str(error), way_on)
+            self._unreadable = _Unreadable(partition, offset, told)
+            self._end_with(self._unreadable)
+            return None
         message = Message(values, id_)
         self._emitted[id_] = _Emitted(partition, offset, message)
         return message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -14,6 +14,9 @@ from trident.spouts.queue.kafka_errors import GroupPlace, classify, is_away, is_
 from trident.spouts.queue.kafka_exposed import ExposedRecords
 from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
 
+_NONE: Final = -1001
+_OF_TOPIC: Final = "topic id "
+"""Before the id of the topic that a position is of: the brokers know it by the topic's name alone."""
 _COMMIT_S: Final = 1.0
 _ANSWER_S: Final = 10.0
 """How long the answer to a commit is waited for before the last one is sent behind it."""
@@ -26,7 +29,11 @@ class GroupCommits:
     would land behind a later one and move the group's position back, unnoticed.
     """
 
-    def __init__(self, place: GroupPlace, flight: OffsetsInFlight, exposed: ExposedRecords) -> None:
+    def __init__(
+        self, place: GroupPlace, flight: OffsetsInFlight, exposed: ExposedRecords, ids: Mapping[str, str] | None = None
+    ) -> None:
+        """`ids` are those of the topics that the positions are of."""
+        self._ids = ids or {}
         self._place = place
         self._flight = flight
         self._exposed = exposed
@@ -112,7 +119,21 @@ class GroupCommits:
         wanted = self._flight.to_commit()
         for partition, offset in wanted.items():
             self._flight.note_committed(partition, offset)
-        return [Place(*partition, offset) for partition, offset in wanted.items()]
+        return [Place(*partition, offset, self._noted(partition)) for partition, offset in wanted.items()]
+
+    def _noted(self, partition: TopicPartition) -> str:
+        id_ = self._ids.get(partition.topic, "")
+        return f"{_OF_TOPIC}{id_}" if id_ else ""
+
+
+def position_in(place: Place, ids: Mapping[str, str]) -> int | None:
+    """Return where a group stands; None for nowhere, or in a topic that had the name before.
+
+    One that somebody else has committed, as tools do, is believed.
+    """
+    noted, id_ = place.metadata or "", ids.get(place.topic, "")
+    is_of_another = noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"
+    return None if is_of_another or place.offset == _NONE else place.offset
 
 
 def partition_of(place: Place) -> TopicPartition:

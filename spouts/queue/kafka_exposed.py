@@ -34,6 +34,7 @@ class ExposedRecords:
             self._ahead.setdefault(partition, []).append(offset)
         for offsets in self._ahead.values():
             offsets.sort()
+        self._newest = {partition: offsets[-1] for partition, offsets in self._ahead.items()}
         self._owed = {partition: _gaps(offsets, 0) for partition, offsets in self._ahead.items()}
         self._owes = sum(self._owed.values())
 
@@ -59,8 +60,8 @@ class ExposedRecords:
         return len(self._done) + len(self._under_way) + self._owes < max(1, self._horizon // 2)
 
     def knows(self, partition: TopicPartition) -> int | None:
-        """Return the newest offset of a partition that an earlier process has left as done."""
-        return self._ahead[partition][-1] if partition in self._ahead else None
+        """Return the newest offset of a partition that is done, here or by an earlier process."""
+        return self._newest.get(partition)
 
     def take(self, place: Place) -> None:
         """Hear that a record is under way: until it is done or covered, also where it is given back."""
@@ -77,6 +78,8 @@ class ExposedRecords:
 
     def done(self, place: Place) -> None:
         """Hear that a record is done; one that is known keeps its place in the order."""
+        partition, offset = place
+        self._newest[partition] = max(offset, self._newest.get(partition, offset))
         self._under_way.discard(place)
         if self._horizon and place not in self._is_done:
             self._done.append(place)

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 
 from trident.base.errors import FatalError, TridentError
 from trident.spouts.base import StartAt
-from trident.spouts.queue.kafka_commits import GroupCommits, partition_of
+from trident.spouts.queue.kafka_commits import GroupCommits, partition_of, position_in
 from trident.spouts.queue.kafka_errors import (
     GroupPlace,
     classify,
@@ -35,7 +35,7 @@ _OTHERS_S: Final = 5.0
 """How often it is asked how far other members are, while nothing new is taken because of them."""
 _LOOK_S: Final = 10.0
 """How often it is asked whether a topic is still the one that it was."""
-_NONE: Final = -1001
+_MOST_UNANSWERED: Final = 3
 _OURS: Final = {
     "enable.auto.commit": "false",
     "enable.auto.offset.store": "false",
@@ -70,6 +70,7 @@ class GroupMember:
         self._look_at = 0.0
         self._ids: dict[str, str] = {}
         self._asked: Mapping[str, Future[object]] = {}
+        self._unanswered = 0
 
     @property
     def flight(self) -> OffsetsInFlight:
@@ -99,7 +100,7 @@ class GroupMember:
         self._look_at = time.monotonic() + _LOOK_S
         places = (place_named(id_, self._ids) for id_ in known)
         self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
-        self._commits = GroupCommits(self._place, self._flight, self._exposed)
+        self._commits = GroupCommits(self._place, self._flight, self._exposed, self._ids)
         self._consumer.subscribe(
             list(self._place.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
@@ -156,7 +157,8 @@ class GroupMember:
     def _serve(self, most: int, seconds: float = 0.0) -> None:
         """Let the client call back, and hear what it has."""
         self._serve_at = time.monotonic() + _SERVE_S
-        self._fetched.extend(self._consumer.consume(most, seconds))
+        found = self._consumer.consume(most, seconds)  # who calls back may exchange what is fetched
+        self._fetched.extend(found)
 
     def _taken(self, found: Message) -> Message:
         partition, offset = place_of(found), cast("int", found.offset())
@@ -229,8 +231,8 @@ class GroupMember:
         try:
             for place in self._consumer.committed([Place(*each) for each in others], _PATIENCE_S):
                 first, _ = self._consumer.get_watermark_offsets(place, _PATIENCE_S)
-                reached = place.offset if place.error is None else _NONE
-                self._exposed.pass_by(partition_of(place), max(first, reached))
+                reached = position_in(place, self._ids) if place.error is None else None
+                self._exposed.pass_by(partition_of(place), max(first, reached or 0))
         except KafkaException as error:
             if not is_away(error.args[0]) and not is_moved(error.args[0]):
                 raise classify(error.args[0], self._place) from None
@@ -270,19 +272,21 @@ class GroupMember:
             raise classify(error.args[0], self._place) from None
 
     def _look(self) -> None:
-        """Look now and then whether each topic is still the one that it was, without waiting for the answer."""
+        """Look now and then whether each topic is still the one that it was, without waiting for the answer.
+
+        Brokers that leave several unanswered are away: the client would wait for them without a word, for ever.
+        """
         if self._asked and all(answer.done() for answer in self._asked.values()):
-            for topic, answer in self._asked.items():
-                self._require_same(topic, answer)
-            self._asked = {}
+            asked, self._asked = self._asked, {}
+            self._unanswered = self._unanswered + 1 if any(map(_is_unanswered, asked.values())) else 0
+            for topic, answer in asked.items():
+                if not _is_unanswered(answer) or self._unanswered >= _MOST_UNANSWERED:
+                    self._require_same(topic, answer)
         if not self._asked and time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
             self._asked = self._describe()
 
     def _require_same(self, topic: str, answer: Future[object]) -> None:
-        error = answer.exception()
-        if isinstance(error, KafkaException) and is_away(error.args[0]):
-            return
         if self._id(answer) != self._ids[topic]:
             raise exchanged(self._place, topic)
 
@@ -292,12 +296,13 @@ class GroupMember:
             problem = next((place.error for place in found if place.error is not None), None)
             if problem is not None:
                 raise KafkaException(problem)
-            begun = {place.topic for place in found if place.offset != _NONE}
-            places = [self._placed(consumer, place, place.topic in begun) for place in found]
+            stand = {partition_of(place): position_in(place, self._ids) for place in found}
+            begun = {partition.topic for partition, offset in stand.items() if offset is not None}
+            places = [self._placed(consumer, *each, each[0].topic in begun) for each in stand.items()]
         except KafkaException as error:
             self._error = classify(error.args[0], self._place)
             return
-        except FatalError as error:
+        except TridentError as error:
             self._error = error
             return
         consumer.assign(places)
@@ -306,21 +311,21 @@ class GroupMember:
         self._has_joined = True
         self._commits.in_rebalance(consumer)  # whoever comes after a crash begins where this one does
 
-    def _placed(self, consumer: Consumer, place: Place, is_begun: bool) -> Place:
+    def _placed(self, consumer: Consumer, partition: TopicPartition, offset: int | None, is_begun: bool) -> Place:
         """Say where a partition is read from: where the group has left it, or where it is to begin.
 
         A first position is committed before anything is taken. One that is missing beside others of its topic is of a
         partition that came later: from its beginning, for nobody was to skip that.
         """
-        partition, offset = partition_of(place), place.offset
         self._ended.discard(partition)
-        if offset != _NONE:
+        if offset is not None:
             self._flight.assign(partition, offset)
             self._exposed.pass_by(partition, offset)
             return Place(*partition, offset)
         if (known := self._exposed.knows(partition)) is not None:
+            self._require_same(partition.topic, self._describe()[partition.topic])
             raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)
-        first, end = consumer.get_watermark_offsets(place, _PATIENCE_S)
+        first, end = consumer.get_watermark_offsets(Place(*partition), _PATIENCE_S)
         offset = end if self._start is StartAt.LATEST and not is_begun else first
         self._flight.assign(partition, offset)
         self._commits.place_here(partition)
@@ -370,6 +375,11 @@ class GroupMember:
 def place_of(record: Message) -> TopicPartition:
     """Return the partition that a record is of."""
     return TopicPartition(cast("str", record.topic()), cast("int", record.partition()))
+
+
+def _is_unanswered(answer: Future[object]) -> bool:
+    error = answer.exception()
+    return isinstance(error, KafkaException) and is_away(error.args[0])
 
 
 def _named(place: tuple[TopicPartition, int] | None) -> str:

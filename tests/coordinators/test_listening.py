@@ -163,6 +163,27 @@ def test_a_listener_that_does_not_come_back_is_left_behind(caplog, monkeypatch):
     assert "has not come back and is left behind" in caplog.text
 
 
+def test_that_events_are_missed_is_said_while_a_listener_does_not_come_back(caplog, monkeypatch):
+    monkeypatch.setattr("trident.coordinators.listening._LONGEST_LAST_CALL_S", 0.05)
+    ends, beside = threading.Event(), Notes()
+
+    class Stuck(RunListener):
+        def started(self, event: RunStarted, /) -> None:
+            ends.wait(20)
+
+    listening = Listening([Stuck()], most=4, beside=[beside])
+    with listening.until_the_end("t"):
+        for epoch in range(20):
+            listening.tell(RunStarted(topology="t", epoch=epoch))
+            latest = time.monotonic() + 10
+            while len(beside.heard) <= epoch and time.monotonic() < latest:
+                time.sleep(0.001)
+        said = [record.args for record in caplog.records if record.name == "trident.listeners"]
+        assert [int(args[0]) for args in said][:3] == [1, 4, 4], "one at once, and then as many as may wait"
+    ends.set()
+    assert len(beside.heard) == 20 + 1
+
+
 def test_without_listeners_there_is_no_thread():
     before = threading.active_count()
     listening = Listening(())

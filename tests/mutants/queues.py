@@ -11,6 +11,7 @@ _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
 _EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
 _COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
 _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
+_UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
 _TO_THE_END = ("integration_tests/queues/test_read_to_the_end.py",)
@@ -101,6 +102,35 @@ QUEUES: Final = (
         '            raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)',
         "            pass",
         _KAFKA,
+    ),
+    Mutant(
+        "queue: a record that can't be read ends nothing before what was given is done",
+        "spouts/queue/kafka_acking.py",
+        "        elif not any(map(self._is_ours, self._emitted.values())):",
+        "        else:",
+        _UNREADABLE,
+    ),
+    Mutant(
+        "queue: what a call gives that calls back is kept",
+        "spouts/queue/kafka_member.py",
+        "        found = self._consumer.consume(most, seconds)  # who calls back may exchange what is fetched\n"
+        "        self._fetched.extend(found)",
+        "        self._fetched.extend(self._consumer.consume(most, seconds))",
+        _MEMBER,
+    ),
+    Mutant(
+        "queue: a position that is lost while it is read is noticed",
+        "spouts/queue/kafka_exposed.py",
+        "        self._newest[partition] = max(offset, self._newest.get(partition, offset))",
+        "        pass",
+        _MEMBER,
+    ),
+    Mutant(
+        "queue: a position in an older topic of the name is none",
+        "spouts/queue/kafka_commits.py",
+        'noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"',
+        "False",
+        _MEMBER,
     ),
     Mutant(
         "queue: no commit of a group is sent while another one is out",

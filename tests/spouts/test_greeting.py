@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
@@ -24,11 +25,11 @@ Answers = Callable[[int], bytes | None]
 
 
 @contextmanager
-def listener(answers: Answers) -> Iterator[str]:
+def listener(answers: Answers, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
     """Give the address of one that answers each kind of request so, and closes the connection for None."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server((host, port)) as server:
         threading.Thread(target=serve, args=(server, answers), daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
+        yield f"{host}:{server.getsockname()[1]}"
 
 
 def serve(server: socket.socket, answers: Answers) -> None:
@@ -142,3 +143,35 @@ def test_a_login_that_scram_does_not_take_is_refused() -> None:
         pytest.raises(FatalError, match="refuses the login"),
     ):
         check_greeting(server, {**LOGIN, "sasl.mechanism": "SCRAM-SHA-256"}, 5)
+
+
+def drip(server: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            talk, _ = server.accept()
+            with talk, suppress(OSError):
+                talk.sendall(struct.pack(">ii", 1 << 20, 18))
+                while True:
+                    time.sleep(0.02)
+                    talk.sendall(b"?")
+
+
+@pytest.mark.timeout(30)
+def test_one_that_answers_drop_by_drop_is_the_clients_matter() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=drip, args=(server,), daemon=True).start()
+        check_greeting(f"127.0.0.1:{server.getsockname()[1]}", {}, 0.3)
+
+
+def test_a_name_of_several_addresses_is_as_good_as_their_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_brokers(host: str, port: int, *given: object, **more: object) -> list[tuple[object, ...]]:
+        hosts = ("127.0.0.1", "127.0.0.2") if host == "brokers.example" else (host,)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in hosts]
+
+    monkeypatch.setattr(socket, "getaddrinfo", all_brokers)
+    with listener(answering(0, 58)) as bad:
+        port = int(bad.rpartition(":")[2])
+        with pytest.raises(FatalError, match="refuses the login"):
+            check_greeting(f"brokers.example:{port}", LOGIN, 5)
+        with listener(answering(0, 0), "127.0.0.2", port):
+            check_greeting(f"brokers.example:{port}", LOGIN, 5)

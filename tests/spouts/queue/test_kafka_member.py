@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
 
+from trident.base.errors import FatalError, RetryableError
 from trident.spouts.base import StartAt
 from trident.spouts.queue.kafka_commits import GroupCommits
 from trident.spouts.queue.kafka_errors import GroupPlace
 from trident.spouts.queue.kafka_exposed import ExposedRecords
 from trident.spouts.queue.kafka_member import GroupMember
 from trident.spouts.queue.kafka_offsets import TopicPartition
+
+BAD = 3
+"""The offset of a record that can't be read, where that matters."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,15 @@ class Given:
 
     def error(self) -> KafkaError | None:
         return KafkaError(KafkaError._PARTITION_EOF) if self.is_end else None
+
+    def value(self) -> bytes:
+        return b"bad" if self.at == BAD else b"good"
+
+    def key(self) -> None:
+        return None
+
+    def headers(self) -> None:
+        return None
 
 
 class Client:
@@ -159,3 +174,91 @@ def test_an_end_behind_records_that_wait_is_no_end_yet() -> None:
         scene.member.done(TopicPartition("t", 0), offset)
     scene.member.commit()
     assert client.positions == {0: 2}
+
+
+def started(horizon: int = 20, count: int = 6) -> Scene:
+    """Return a member of one partition with as many records."""
+    rng = random.Random(0)
+    return Scene(rng, Client(rng, [list(range(count))], [count]), horizon)
+
+
+def taken(scene: Scene, count: int) -> list[int]:
+    found: list[int] = []
+    for _ in range(1_000):
+        if len(found) < count and (record := scene.member.take()) is not None:
+            found.append(cast(int, record.offset()))
+    return found
+
+
+def test_what_a_call_gives_in_which_a_rebalance_is_heard_of_is_not_passed_over() -> None:
+    scene = started()
+    real = scene.client.consume
+
+    def rebalanced(most: int, seconds: float) -> list[Given]:
+        scene.client.consume = real
+        scene.rebalance()
+        scene.client.at[0] = 2
+        return [Given(0, 0), Given(0, 1)]
+
+    scene.client.consume = rebalanced
+    assert taken(scene, 6) == list(range(6))
+
+
+def answered(id_: str) -> Future[object]:
+    future: Future[object] = Future()
+    future.set_result(SimpleNamespace(topic_id=id_))
+    return future
+
+
+@pytest.mark.parametrize(
+    ("found", "said"), [("made", r"no position in t:0 any more.* offset 2 "), ("new", "made again")]
+)
+def test_a_position_that_is_lost_while_it_is_read_is_named(found: str, said: str) -> None:
+    scene = started()
+    scene.member._ids = {"t": "made"}
+    scene.member._describe = lambda: {"t": answered(found)}
+    for offset in taken(scene, 3):
+        scene.member.done(TopicPartition("t", 0), offset)
+    scene.member.commit()
+    scene.client.positions.clear()
+    scene.rebalance()
+    with pytest.raises(FatalError, match=said):
+        scene.member.take()
+
+
+def test_brokers_that_leave_several_looks_unanswered_are_away() -> None:
+    scene = started()
+    unanswered: Future[object] = Future()
+    unanswered.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+    scene.member._ids = {"t": "made"}
+    for answer in (unanswered, unanswered, answered("made"), unanswered, unanswered):
+        scene.member._asked = {"t": answer}
+        scene.member.take()
+    scene.member._asked = {"t": unanswered}
+    with pytest.raises(RetryableError, match="the brokers are away"):
+        scene.member.take()
+
+
+@pytest.mark.parametrize(("noted", "first"), [("topic id made", 4), ("topic id old", 0), ("", 4), ("a tool's own", 4)])
+def test_a_position_in_an_older_topic_of_the_name_is_none(noted: str, first: int) -> None:
+    scene = started()
+    scene.member._ids = {"t": "made"}
+    scene.client.committed = lambda places, timeout: [Place("t", 0, 4, noted)]
+    scene.rebalance()
+    assert taken(scene, 1) == [first]
+
+
+def test_a_position_says_which_topic_it_is_of() -> None:
+    scene = started()
+    commits = GroupCommits(scene.member._place, scene.member._flight, scene.member._exposed, {"t": "made"})
+    for offset in taken(scene, 2):
+        scene.member.flight.ack(TopicPartition("t", 0), offset)
+    sent: list[Place] = []
+
+    def commit(offsets: list[Place], asynchronous: bool = True) -> list[Place]:
+        sent.extend(offsets)
+        return offsets
+
+    scene.client.commit = commit
+    commits.in_rebalance(scene.consumer)
+    assert [(place.offset, place.metadata) for place in sent] == [(2, "topic id made")]
