@@ -13,6 +13,7 @@ from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan, StartPosition
+from trident.state.evolving import HeldColumns
 
 SINK: Final = "sink"
 """The kind of what is no state."""
@@ -26,6 +27,14 @@ _LONGEST_AGE = timedelta(days=36_500)
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnBirth:
+    """The recorded fact that a state has one value more: it holds what came after this txid, and nothing before."""
+
+    column: str
+    txid: int
+
+
+@dataclass(frozen=True, slots=True)
 class Birth:
     """The recorded fact that a state belongs to an incarnation: it holds every txid after this one."""
 
@@ -34,6 +43,10 @@ class Birth:
     """None in a ledger of a version that did not record births, until the state has been found."""
     with_rows: bool = False
     """Born by a reset that kept its rows: it has never been empty, whatever was done since."""
+    columns: tuple[ColumnBirth, ...] = ()
+    """Values that came later than the state."""
+    withdrawn: tuple[str, ...] = ()
+    """Values that a version had added which was taken back before anything was pinned: columns may be left of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +99,14 @@ class Added:
     """Those of these states that were taken out before, and come back as they were."""
     topics: tuple[tuple[str, str], ...] = ()
     """Streams that the ledger knows, each with a topic that is new to it."""
+    columns: tuple[tuple[str, HeldColumns], ...] = ()
+    """What states hold that have other columns, or another order of them, than they were given with."""
 
     @property
     def is_something(self) -> bool:
         """Whether a name is stored that was not, so that what it stands for can't be corrected any more."""
-        return self.topology or bool(self.streams or self.states or self.topics)
+        has_new = bool(self.streams or self.states or self.topics)
+        return self.topology or has_new or any(held.coming for _, held in self.columns)
 
     @property
     def asked(self) -> tuple[str, ...]:

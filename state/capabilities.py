@@ -17,6 +17,7 @@ from trident.base.errors import ConfigurationError, FatalError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest
+from trident.state.evolving import Evolves
 from trident.state.positions import Position
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingWriter
 from trident.state.tasks import Tasks
@@ -300,6 +301,7 @@ class Capabilities:
     relaying: Relays | None = None
     tasking: UsesTasks | None = None
     expiring: Expires | None = None
+    evolving: Evolves | None = None
     plain: WritesPlainly | None = None
     """Of a target of the two weaker levels, which stands nowhere."""
     keeps_what_left: bool = False

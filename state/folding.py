@@ -11,6 +11,7 @@ import pyarrow as pa
 from trident.base.errors import MismatchError, RefusedError, TridentError
 from trident.base.user_code import type_and_place
 from trident.state.comparing import NAN, added, are_equal, greatest, least
+from trident.state.evolving import widened
 from trident.state.layout import Merge, StateKind, StateLayout, Value, ValueColumn
 from trident.state.rows import array_of, conform, distinct, python_values
 from trident.state.values import OpaqueValue, TransactionalValue, Update
@@ -56,7 +57,10 @@ def merged_with(layout: StateLayout, staged: Row) -> Update[Row]:
     folds = [_row_fold(column, place, places.get(column.by, place)) for place, column in enumerate(layout.values)]
 
     def update(stored: Row | None) -> Row:
-        return staged if stored is None else tuple(fold(stored, staged) for fold in folds)
+        if stored is None:
+            return staged
+        before = widened(stored, len(folds))
+        return tuple(fold(before, staged) for fold in folds)
 
     return update
 
@@ -81,7 +85,7 @@ def key_rows(layout: StateLayout, keys: pa.Table) -> list[Row]:
 
 def table_of(layout: StateLayout, rows: Mapping[Row, Row]) -> pa.Table:
     """Return rows by key as a table in the layout's schema."""
-    flat = [(*key, *values) for key, values in rows.items()]
+    flat = [(*key, *widened(values, len(layout.values))) for key, values in rows.items()]
     columns = [
         array_of([row[index] for row in flat], field.name, field.type) for index, field in enumerate(layout.schema())
     ]

@@ -37,8 +37,7 @@ def raise_fence(
     if ending is not None:
         end_older = partial(ending.end_older, owner.topology, epoch)
         repeater.call(f"ending what older epochs left open in state {store.name!r}", end_older)
-    repeater.call(f"preparing state {store.name!r}", store.prepare)
-    reached(CrashPoint.AFTER_PREPARATION)
+    prepare(store, repeater)
     try:
         repeater.call(f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, epoch))
     except FencedError as error:
@@ -46,6 +45,12 @@ def raise_fence(
         known = epoch.number if error.stored is None else error.stored
         raise LedgerBehindError(_behind(store.name, owner, epoch), known) from error
     reached(CrashPoint.AFTER_FENCE)
+
+
+def prepare(store: Target, repeater: Repeater) -> None:
+    """Let one state make its tables, or what is missing of them."""
+    repeater.call(f"preparing state {store.name!r}", store.prepare)
+    reached(CrashPoint.AFTER_PREPARATION)
 
 
 def refuse_later_epoch(name: str, noted: Epoch, owner: Owner, epoch: Epoch, require_newest: Callable[[], None]) -> None:

@@ -26,7 +26,8 @@ from trident.coordinators.holding.carrying_out import (
     due_decisions,
     pinned_batch,
 )
-from trident.coordinators.holding.fencing import raise_fence
+from trident.coordinators.holding.evolving import grow, has_coming, tell_columns
+from trident.coordinators.holding.fencing import prepare, raise_fence
 from trident.coordinators.holding.naming import require_names
 from trident.coordinators.holding.places import require_one_place
 from trident.coordinators.holding.plain_stores import PlainStores
@@ -129,6 +130,7 @@ class TakeOver:
         """
         topology = self.spec.name
         seen = self.repeater.call("looking at the ledger", lambda: self.ledger.look(self.epoch, self.spec))
+        tell_columns(self.stores, seen)
         if registers:
             require_not_killed(self.ledger, seen, self.epoch, self.repeater)
         known = {birth.state for birth in seen.births}
@@ -182,6 +184,7 @@ class TakeOver:
         self._read = self.repeater.call("registering", lambda: self.ledger.register(self.epoch, self.spec))
         self._is_registered = True
         reached(CrashPoint.AFTER_REGISTRATION)
+        grow(self.stores, self._read, lambda store: prepare(store, self.repeater))
 
     def settle(self, seen: Snapshot) -> tuple[Decision, ...]:
         """Raise every fence, then finish what was decided before and cut off; returns the decisions among it.
@@ -312,10 +315,12 @@ class TakeOver:
         return {name: named_topics(what) for name, what in self.spec.spouts.items()}
 
     def _has_unborn(self) -> bool:
-        """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""
+        """Whether a state, or a value of one, is new while a txid is pinned without it: born when that one is done."""
         pin = self.snapshot.pin
         if pin is None:
             return False
+        if has_coming(self.snapshot):
+            return True
         new = [name for name in self.stores if pin.of(name) is None]
         positions = self.repeater.call("reading the states", self.positions)
         return any(positions[name] is None for name in new)

@@ -83,7 +83,9 @@ class Ledger(Protocol):
         """Record a new topology with a first incarnation, or check the stored names, then read all that is open.
 
         Raises `MismatchError` showing both versions when spouts, states, kinds or key columns differ.
-        New states and spouts may be added; none may go away or change.
+        New states and spouts may be added; none may go away or change. Of states the columns may stand in another
+        order, which changes nothing of what is stored, and values may be added: they are born at what is done or
+        pinned, in this very transaction (`rules/evolving`).
         """
 
     def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:

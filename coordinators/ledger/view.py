@@ -20,7 +20,7 @@ from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
-from trident.coordinators.registered import Birth, TopologySpec
+from trident.coordinators.registered import Birth, ColumnBirth, TopologySpec
 from trident.state.kafka.outbox.tables import Waiting
 
 
@@ -81,6 +81,16 @@ class TopologyStatus:
             birth
             for birth in self.births
             if birth.txid is not None and birth.txid > self.birth_txid and not birth.with_rows
+        )
+
+    @property
+    def new_columns(self) -> tuple[tuple[str, ColumnBirth], ...]:
+        """The values of states that came later than these, each with its state."""
+        return tuple(
+            (birth.state, column)
+            for birth in self.births
+            for column in birth.columns
+            if birth.with_rows or column.txid > (self.birth_txid if birth.txid is None else birth.txid)
         )
 
     @property

@@ -12,6 +12,7 @@ import pyarrow as pa
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import UsersCode
+from trident.state.evolving import HeldColumns, aligned
 from trident.state.folding import StoredRow, keyed_rows, settled_row
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import BlobStore
@@ -46,7 +47,7 @@ def _claimed(keys: int) -> BackingKey:
     return ("trident state of this map", *["trident"] * keys)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MapPlace:
     """What the parts of a map target share."""
 
@@ -54,12 +55,15 @@ class MapPlace:
     kind: StateKind
     backing_map: BackingMap = field(repr=False)
     layout: StateLayout
+    """The columns in the order in which rows lie in the map."""
     chunk_rows: int
     blobs: BlobStore = field(repr=False)
     users_code: UsersCode = field(repr=False)
     cache: MapCache = field(default_factory=lambda: MapCache(0), repr=False)
     """Of an owner that applies; whoever changes the map in another way forgets it."""
     expire_after: timedelta | None = None
+    columns: HeldColumns | None = None
+    """What the ledger knows of them; None: they are as the state was opened with them."""
 
     @property
     def calls(self) -> MapCalls:
@@ -191,7 +195,8 @@ class MapPlace:
             )
         if isinstance(updates, HeldUpdates):
             return conform(updates.rows, self.layout.schema())
-        tables = [self.blobs.get(batch, write) for write in updates.writes]
+        empty = self.columns.empty if self.columns is not None else ()
+        tables = [aligned(self.blobs.get(batch, write), self.layout, empty) for write in updates.writes]
         return pa.concat_tables(tables) if tables else self.layout.schema().empty_table()
 
     def keys_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> Iterator[list[BackingKey]]:

@@ -11,6 +11,7 @@ from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import Calls
 from trident.state.capabilities import Capabilities
+from trident.state.evolving import HeldColumns, coming_columns, held_layout
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with
 from trident.state.maps.ageing import Ageing, aged, ageing_of, last_before
 from trident.state.maps.expiring import MapExpiring
@@ -39,6 +40,7 @@ class MapTarget:
 
     def __init__(self, place: MapPlace) -> None:
         self._place = place
+        self._opened_with = place.layout
         self._expiring = MapExpiring(place, place.expire_after) if place.expire_after is not None else None
         self._capabilities = Capabilities(
             undoing=MapUndoing(place),
@@ -46,6 +48,7 @@ class MapTarget:
             diverting=self,
             querying=MapQuerying(place),
             expiring=self._expiring,
+            evolving=self,
         )
 
     @property
@@ -57,6 +60,12 @@ class MapTarget:
     def capabilities(self) -> Capabilities:
         """Neither the ledger's transactions nor tasks, which may run twice or late, ever reach the map."""
         return self._capabilities
+
+    def keep(self, columns: HeldColumns) -> None:
+        """Read and write rows in the order in which they lie in the map; what they are too short for is not there."""
+        coming_columns(self._opened_with, columns)
+        self._place.columns, self._place.layout = columns, held_layout(self._opened_with, columns)
+        self._place.cache.forget()
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where the state stands; the table for staged updates is the ledger's affair."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -101,11 +102,12 @@ class MemoryQuerying:
     """See `Queryable`: one transaction sees all."""
 
     place: MemoryPlace
-    layout: StateLayout
+    layout_now: Callable[[], StateLayout]
 
     def find(self, topology: str, keys: pa.Table) -> Found:
         """Look the keys up."""
-        asked = key_rows(self.layout, keys)
+        layout = self.layout_now()
+        asked = key_rows(layout, keys)
         place = self.place
         with place.database.transaction() as transaction:
             position = place.position(transaction, topology)
@@ -113,4 +115,4 @@ class MemoryQuerying:
             found = {key: current(stored_row(stored[key])) for key in asked if key in stored}
         if position is None:
             raise MismatchError(f"state {place.name!r} has never been registered; nothing was read")
-        return Found(position, table_of(self.layout, found))
+        return Found(position, table_of(layout, found))

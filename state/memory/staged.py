@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from trident.base.digest import Digest, hash64, seed_of
+from trident.state.evolving import aligned
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows
 from trident.state.layout import StateLayout
 from trident.state.rows import conform
@@ -28,6 +29,8 @@ class ArrowRows:
     """All that a memory state does with Arrow; its decisions are elsewhere and see Python values only."""
 
     layout: StateLayout
+    empty: frozenset[str] = frozenset()
+    """Columns that rows of another version may lack."""
 
     def conform(self, rows: pa.Table) -> pa.Table:
         """Return the rows with exactly the layout's columns and types; raises RefusedError for what doesn't fit."""
@@ -39,11 +42,13 @@ class ArrowRows:
 
     def keyed(self, tables: Sequence[pa.Table]) -> dict[Row, Row]:
         """Return all rows by key; raises MismatchError for a key that was staged twice."""
-        return keyed_rows(self.layout, pa.concat_tables(tables)) if tables else {}
+        return keyed_rows(self.layout, self.joined(tables)) if tables else {}
 
     def joined(self, tables: Sequence[pa.Table]) -> pa.Table:
         """Return all rows in one table."""
-        return pa.concat_tables(tables) if tables else self.layout.schema().empty_table()
+        if not tables:
+            return self.layout.schema().empty_table()
+        return pa.concat_tables([aligned(rows, self.layout, self.empty) for rows in tables])
 
     def check_fit(self, changed: Mapping[Row, StoredRow]) -> None:
         """Raise RefusedError when a merged value does not fit into its column."""

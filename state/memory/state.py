@@ -9,6 +9,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.state.evolving import widened
 from trident.state.folding import current
 from trident.state.layout import StateKind, StateLayout, Value
 from trident.state.memory.database import MemoryDatabase
@@ -78,4 +79,6 @@ class MemoryState:
                 return []
             names = layout.schema().names
             stored = transaction.table(rows_table(self.name)).items()
-            return [dict(zip(names, (*key_of(key), *current(stored_row(row))), strict=True)) for key, row in stored]
+            width = len(layout.values)
+            found = [(key_of(key), widened(current(stored_row(row)), width)) for key, row in stored]
+            return [dict(zip(names, (*key, *row[:width]), strict=True)) for key, row in found]

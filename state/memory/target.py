@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction
+from trident.state.evolving import HeldColumns, coming_columns, held_layout
 from trident.state.folding import Row, StoredRow, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
@@ -40,7 +42,8 @@ class MemoryTarget:
         draw_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self._place = place = MemoryPlace(database, name, kind)
-        self._layout = layout
+        self._opened_with = self._layout = layout
+        self._empty: frozenset[str] = frozenset()
         self._rows = rows or ArrowRows(layout)
         self._draw_id = draw_id
         self._apart = not beside_ledger
@@ -49,7 +52,8 @@ class MemoryTarget:
             undoing=MemoryUndoing(place),
             resetting=MemoryResetting(place),
             diverting=self,
-            querying=MemoryQuerying(place, layout),
+            querying=MemoryQuerying(place, lambda: self._layout),
+            evolving=self,
         )
 
     @property
@@ -66,6 +70,12 @@ class MemoryTarget:
     def capabilities(self) -> Capabilities:
         """All but writing by tasks: those of other processes can't reach this memory."""
         return self._capabilities
+
+    def keep(self, columns: HeldColumns) -> None:
+        """Read and write rows in the order in which they lie there; what they are too short for is not there."""
+        coming_columns(self._opened_with, columns)
+        self._layout, self._empty = held_layout(self._opened_with, columns), columns.empty
+        self._rows = replace(self._rows, layout=self._layout, empty=self._empty)
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Raise what `prepare` would raise, and return where the state stands; changes nothing."""
@@ -190,9 +200,13 @@ class MemoryTarget:
         refuse_noted(transaction, self.name)
         layouts = transaction.table(LAYOUTS)
         found = layouts.setdefault(self.name, self._layout)
-        if found != self._layout and self._place.rows(transaction):
+        assert isinstance(found, StateLayout)
+        if self._without_empty(found) != self._without_empty(self._layout) and self._place.rows(transaction):
             raise MismatchError(f"state {self.name!r} holds rows of other columns; nothing was changed")
         layouts[self.name] = self._layout
+
+    def _without_empty(self, layout: StateLayout) -> StateLayout:
+        return replace(layout, values=tuple(column for column in layout.values if column.name not in self._empty))
 
     def close(self) -> None:
         """Do nothing: the memory is the ledger's."""

@@ -148,6 +148,14 @@ class SqliteDialect:
             f"CREATE INDEX {index} ON {quote_table(table)} ({TXID})",
         )
 
+    def add_columns(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Return a statement for each: SQLite takes one column at a time."""
+        return tuple(f"ALTER TABLE {quote_table(table)} ADD COLUMN {definitions([spec])}" for spec in specs)
+
+    def may_change(self, connection: Connection, table: str) -> bool:
+        """Return True: a file knows no rights."""
+        return True
+
     def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Make a temporary table, and empty it of what the last transaction left."""
         plain = ", ".join(f"{quote(spec.name)} {spec.type}" for spec in specs)

@@ -86,6 +86,12 @@ class Dialect(Protocol):
     def create_staging(self, table: str, specs: Sequence[ColumnSpec], durable: bool) -> tuple[str, ...]:
         """Return the statements that make a staging table."""
 
+    def add_columns(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Return the statements that add columns, which are null in the rows that are there."""
+
+    def may_change(self, connection: Connection, table: str) -> bool:
+        """Tell whether this role may add columns to a table that is there."""
+
     def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Return the statements that make, or empty, a table that only this transaction sees."""
 

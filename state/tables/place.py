@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from sqlalchemy import Connection
@@ -14,6 +14,8 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import UsersCode
 from trident.state.capabilities import Transaction
 from trident.state.databases.base import HasSchemas, KnowsPlaces, SqlDatabase, SqlTransaction
+from trident.state.evolving import HeldColumns, coming_columns, held_layout
+from trident.state.layout import ValueColumn
 from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import Applied, AppliedRow, check_fence
@@ -91,8 +93,21 @@ class TablePlace(SqlPlace):
         self.shape = shape
         self.users_code = users_code
         self.staged = StagedTable(dialect, shape, self.copy)
+        self.coming: tuple[ValueColumn, ...] = ()
+        """Columns that this version adds once the ledger has recorded it."""
+        self.empty: frozenset[str] = frozenset()
+        """Columns that may be there or not, since nothing can be in them."""
+        self._opened_with = shape.layout
         self.had_new_keys = True
         """Whether the last merge made rows, so that the next one may too."""
+
+    def keep(self, columns: HeldColumns) -> None:
+        """See `Evolves`: tables go by names, so an order changes nothing."""
+        layout = held_layout(self._opened_with, columns)
+        self.coming, self.empty = coming_columns(self._opened_with, columns), columns.empty
+        self.shape, self.schema = replace(self.shape, layout=layout), layout.schema()
+        self.copy = copy_table(self.table, self.schema)
+        self.staged = StagedTable(self.dialect, self.shape, self.copy)
 
 
 class TablePlacing:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 from trident.base.errors import MismatchError
 from trident.state.databases.base import HasSchemas
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
+from trident.state.tables.growing import add_missing, add_to, check_coming
 from trident.state.tables.names import KEY_INDEX, STAGING, helper_table, quote_table
 from trident.state.tables.place import SqlPlace, TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
@@ -19,8 +20,10 @@ from trident.state.tables.versions import META_TABLES
 def prepare_tables(connection: Connection, place: TablePlace) -> None:
     """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
     prepare_place(connection, place)
+    check_coming(connection, place)
+    add_missing(connection, place)
     place.was_missing = prepare_values(connection, place.dialect, place.shape)
-    prepare_staging(connection, place)
+    prepare_staging(connection, place, place.empty)
 
 
 def prepare_place(connection: Connection, place: SqlPlace) -> None:
@@ -87,20 +90,31 @@ def refuse_renamed(connection: Connection, dialect: Dialect, table: str) -> None
         )
 
 
-def prepare_staging(connection: Connection, place: SqlPlace) -> None:
-    """Make the staging table, or one of this layout in place of an empty one; raises MismatchError for other rows."""
+def prepare_staging(connection: Connection, place: SqlPlace, empty: frozenset[str] = frozenset()) -> None:
+    """Make the staging table, or one of this layout in place of an empty one; raises MismatchError for other rows.
+
+    What lies there of a version without the columns that nothing can be in yet has nothing for them.
+    """
     dialect, staging = place.dialect, place.staging
     layout = [ColumnSpec(column.name, dialect.column_type(column.type), True) for column in place.schema]
     specs = [*CONTROL_SPECS, *layout]
+    if empty:
+        add_to(connection, dialect, staging, [spec for spec in layout if spec.name in empty])
     found = dialect.find_columns(connection, staging)
-    if found is not None and (problem := difference(specs, found) or _surplus(specs, found)):
+    if found is not None:
+        names = {spec.name for spec in specs}
+        found = tuple(column for column in found if column.name in names or column.name not in empty)
+    problem = None if found is None else difference(specs, found)
+    surplus = None if found is None else _surplus(specs, found)
+    if problem or surplus:
         if connection.execute(text(f"SELECT 1 FROM {quote_table(staging)} LIMIT 1")).first():
             raise MismatchError(
-                f"staging table {staging!r} holds rows of another layout: {problem}; "
+                f"staging table {staging!r} holds rows of another layout: {problem or surplus}; "
                 "let the version that wrote them finish, or drop the table if no batch of it is pinned"
             )
-        connection.execute(text(f"DROP TABLE {quote_table(staging)}"))
-        found = None
+        if problem:  # else it does no harm, and may be of a newer version that has taken over meanwhile
+            connection.execute(text(f"DROP TABLE {quote_table(staging)}"))
+            found = None
     if found is None:
         run_all(connection, dialect.create_staging(staging, specs, place.apart))
     elif place.apart:

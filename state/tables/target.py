@@ -69,6 +69,7 @@ class TableTarget(SqlTarget):
             diverting=self,
             querying=TableQuerying(place),
             counting=TableCounting(place),
+            evolving=place,
             ending=database if not shared and isinstance(database, EndsSessions) else None,
             placing=TablePlacing(place, database) if isinstance(database, HasSchemas) else None,
         )

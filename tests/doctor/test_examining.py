@@ -25,7 +25,7 @@ from trident.cli.app import run
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import MemoryLedger, SqliteLedger
-from trident.coordinators.registered import Lease
+from trident.coordinators.registered import Birth, Lease, TopologySpec
 from trident.doctor import examining
 from trident.doctor.aborting import abortable
 from trident.doctor.bounded import bounded
@@ -143,6 +143,21 @@ def test_the_command_over_files(tmp_path: Path, places: frozenset[str], capsys: 
         assert run(["doctor", named, "--ledger", file]) == 6
         assert "there is no file" in capsys.readouterr().out
         assert not (tmp_path / "totals.sqlite").exists(), "it makes nothing"
+
+
+def test_what_the_next_start_adds_is_said(tmp_path: Path) -> None:
+    ledger, kept = SqliteLedger(tmp_path / "ledger.db"), {"kind": "opaque", "keys": "k string", "values": "n int64 add"}
+    ledger.open(LONG)
+    try:
+        stored = TopologySpec("payments", {"s": {"kind": "opaque"}}, {"sums": kept})
+        epoch = ledger.acquire("payments", Lease("a coordinator", LONG.lease)).epoch
+        owner = ledger.register(epoch, stored).owner
+        ledger.set_births(owner, epoch, [Birth("sums", 0)])
+        given = replace(stored, states={"sums": {**kept, "values": "most int64 greatest, n int64 add"}})
+        found = list(look_at_ledger(Subject("payments", ledger, LONG, timedelta(seconds=30), spec=given)))
+    finally:
+        ledger.close()
+    assert [each.found for each in found if "the next start adds 'most' to state 'sums'" in each.found]
 
 
 def test_another_version_than_the_one_in_the_ledger_is_a_problem_and_a_queue_is_not_looked_at(tmp_path: Path) -> None:

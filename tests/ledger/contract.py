@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from tests.ledger.decision_contract import RETRY, DecisionContract, refusal_of
 from tests.ledger.error_contract import ErrorContract
+from tests.ledger.evolution_contract import EvolutionContract
 from tests.ledger.lifecycle_contract import LifeCycleContract
 from tests.ledger.making import (
     LONG,
@@ -967,6 +968,7 @@ class LedgerContract(
     FencingContract,
     LeaseContract,
     ErrorContract,
+    EvolutionContract,
     RegistryContract,
     RetentionContract,
     ResetContract,

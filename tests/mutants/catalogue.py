@@ -7,6 +7,7 @@ from tests.mutants.asking import ASKING
 from tests.mutants.auditing import AUDITING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
+from tests.mutants.evolving import EVOLVING
 from tests.mutants.expiring import EXPIRING
 from tests.mutants.going_dark import GOING_DARK
 from tests.mutants.kit import KIT
@@ -2902,6 +2903,7 @@ MUTANTS = (
     *ACKING,
     *DOCTOR,
     *DROPPING,
+    *EVOLVING,
     *EXPIRING,
     *TOPICS,
     *STARTING,

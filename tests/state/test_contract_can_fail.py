@@ -23,6 +23,7 @@ from trident.base.errors import FencedError
 from trident.state.capabilities import Found
 from trident.state.folding import check_fit, key_rows, updated
 from trident.state.layout import StateKind, StateLayout
+from trident.state.maps.target import MapTarget
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.target import MemoryTarget
@@ -226,6 +227,28 @@ def test_a_query_that_says_another_position_is_found(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(trident.state.memory.parts, "Found", late)
     assert "test_keys_are_found_with_their_current_values" in memory_failures()
+
+
+@pytest.mark.parametrize("target", [MemoryTarget, MapTarget], ids=["memory", "per key"])
+def test_a_store_that_keeps_to_its_own_order_is_found(
+    monkeypatch: pytest.MonkeyPatch, target: type[MemoryTarget | MapTarget]
+) -> None:
+    monkeypatch.setattr(target, "keep", lambda self, columns: None)
+    failed = memory_failures() if target is MemoryTarget else map_failures(ConditionalMap)
+    assert {
+        "test_an_order_changes_nothing_of_what_is_stored_or_staged",
+        "test_an_undo_knows_what_another_order_has_left",
+        "test_keys_may_stand_in_another_order_too",
+    } <= failed
+
+
+@pytest.mark.parametrize("modules", [MEMORY, MAPS], ids=["memory", "per key"])
+def test_a_store_that_takes_new_values_for_those_before_is_found(
+    monkeypatch: pytest.MonkeyPatch, modules: Sequence[object]
+) -> None:
+    replace_in(monkeypatch, modules, "held_layout", lambda layout, columns: layout)
+    failed = memory_failures() if modules is MEMORY else map_failures(ConditionalMap)
+    assert "test_a_new_value_holds_what_comes_after_it_and_nothing_of_what_is_pinned" in failed
 
 
 class _Early(ExpiringMap):

@@ -123,6 +123,7 @@ def _ways_on(view: LedgerView, standing: TopologyStatus) -> tuple[str, ...]:
 
 def _in_words(standing: TopologyStatus) -> dict[str, object]:
     births = [f"{birth.state} {'-' if birth.txid is None else birth.txid}" for birth in standing.births]
+    births += [f"{birth.state}.{column.column} {column.txid}" for birth in standing.births for column in birth.columns]
     refusal = standing.refusal
     return {
         "refusal": None if refusal is None else f"txid {refusal.txid}, attempt {refusal.attempt}: {refusal.reason}",
@@ -166,13 +167,17 @@ def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
     if standing.sinks:
         sinks = ", ".join(standing.sinks)
         again = f" That sends and appends again what its sinks ({sinks}) have sent or written before."
+    new: list[tuple[str, int | None]] = []
     for birth in standing.new_states:
         if birth.state in standing.sinks:
             print(f"sink {birth.state!r} is new since txid {birth.txid}: what came before that does not leave by it.")
             continue
+        new.append((f"state {birth.state!r}", birth.txid))
+    new += [(f"{column.column!r} of state {state!r}", column.txid) for state, column in standing.new_columns]
+    for what, txid in new:
         print(
-            f"state {birth.state!r} is new since txid {birth.txid}: it has nothing of what was before. To fill it with "
-            f"that, too: {RESET_CLEARING}.{again}"
+            f"{what} is new since txid {txid}: it has nothing of what was before. To fill it with that, too: "
+            f"{RESET_CLEARING}.{again}"
         )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from trident.base.errors import MismatchError
 from trident.base.levels import Level
 from trident.coordinators.batches.backlogs import MOST_BEHIND
+from trident.coordinators.ledger.rules.evolving import evolved
 from trident.coordinators.ledger.rules.specs import merged_spec
 from trident.coordinators.ledger.sql.reads import read_spec
 from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
@@ -50,22 +51,28 @@ def look_at_ledger(subject: Subject) -> Iterator[Finding]:
         return
     held = f"held by {standing.holder}" if standing.is_held else "nobody runs it"
     yield ok(LEDGER, f"txid {standing.done} is done, {standing.live} planned, epoch {standing.epoch}, {held}")
-    yield from _of_another_version(subject)
+    yield from _of_another_version(subject, standing)
     yield from _waiting_for_a_person(standing)
     yield from _waiting_to_be_sent(standing)
 
 
-def _of_another_version(subject: Subject) -> Iterator[Finding]:
+def _of_another_version(subject: Subject, standing: TopologyStatus) -> Iterator[Finding]:
     database = subject.ledger.database
     if subject.spec is None or not isinstance(database, SqlDatabase):
         return
     with reading(database) as connection:
         stored = read_spec(connection, subject.topology)
     try:
-        merged_spec(stored, subject.spec)
+        now = evolved(stored, standing.births, standing.done, standing.pinned, subject.spec)
+        merged_spec(now.stored, now.given)
     except MismatchError as error:
         found, _, ways = str(error).partition(". Nothing was changed. ")
         yield problem(LEDGER, found, "a start is refused, and changes nothing", ways)
+        return
+    for state, held in now.columns:
+        if held.coming:
+            names = ", ".join(map(repr, held.coming))
+            yield ok(LEDGER, f"the next start adds {names} to state {state!r}: it holds what comes after that")
 
 
 def look_at_queues(subject: Subject) -> Iterator[Finding]:

@@ -57,7 +57,7 @@ _MODULES = {
     "trident.testing.state_contract": ("StateContract",),
     "trident.testing.state_harness": ("StateHarness",),
 }
-_PARTS = ("expiry", "position", "query", "reset", "row", "sink", "undo", "value")
+_PARTS = ("evolution", "expiry", "position", "query", "reset", "row", "sink", "undo", "value")
 
 __all__ = [
     "BackingMapHarness",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trident.testing.evolution_contract import EvolutionContract
 from trident.testing.position_contract import PositionContract
 from trident.testing.query_contract import QueryContract
 from trident.testing.reset_contract import ResetContract
@@ -10,7 +11,9 @@ from trident.testing.undo_contract import UndoContract
 from trident.testing.value_contract import ValueContract
 
 
-class StateContract(PositionContract, RowContract, UndoContract, ResetContract, QueryContract, ValueContract):
+class StateContract(
+    PositionContract, RowContract, UndoContract, ResetContract, QueryContract, ValueContract, EvolutionContract
+):
     """What every store promises; subclass it and define the fixture `harness`.
 
     What a store can't do at all (its capabilities leave it out) is not asked of it.

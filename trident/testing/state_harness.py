@@ -16,6 +16,7 @@ from trident.state.capabilities import (
     Undoable,
     WritableByTasks,
 )
+from trident.state.evolving import Evolves, widened
 from trident.state.folding import Row, StoredRow, current
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates, StagedUpdates
@@ -60,11 +61,12 @@ class StateHarness(ABC):
 def shown(layout: StateLayout, key: Row, stored: StoredRow) -> dict[str, object]:
     """Return a stored Python value as a SQL table would show it."""
     names = [column.name for column in layout.values]
+    values = widened(current(stored), len(names))
     keys = {column.name: value for column, value in zip(layout.keys, key, strict=True)}
-    row = keys | dict(zip(names, current(stored), strict=True))
+    row = keys | dict(zip(names, values[: len(names)], strict=True))
     if isinstance(stored, OpaqueValue):
-        before = stored.previous or (None,) * len(names)
-        row |= {f"previous_{name}": value for name, value in zip(names, before, strict=True)}
+        before = widened(stored.previous or (), len(names))
+        row |= {f"previous_{name}": value for name, value in zip(names, before[: len(names)], strict=True)}
     if isinstance(stored, (OpaqueValue, TransactionalValue)):
         row["txid"] = stored.txid
     return row
@@ -121,6 +123,11 @@ def seen(harness: StateHarness, layout: StateLayout = COUNTS) -> dict[object, tu
 def undoing(store: Target) -> Undoable:
     """Return what undoes a batch; a test that needs it is skipped where there is none."""
     return store.capabilities.undoing or pytest.skip(f"{store.name!r} can't be undone")
+
+
+def evolving(store: Target) -> Evolves:
+    """Return what holds other columns; a test that needs it is skipped where there is none."""
+    return store.capabilities.evolving or pytest.skip(f"{store.name!r} can't change what it holds")
 
 
 def resetting(store: Target) -> Resettable:

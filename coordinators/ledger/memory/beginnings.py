@@ -34,7 +34,7 @@ def reborn(entry: Entry, decision: ResetDecision) -> Entry:
         entry.spec,
         progress,
         decision.birth_txid,
-        births=births_of_reset(entry.spec, decision),
+        births=births_of_reset(entry.spec, entry.births, entry.progress.done, decision),
         starts=resets.starts_of_reset(decision, done.plan if done else None, entry.starts),
         own_reset=decision,
         cleared=entry.cleared if goes_on else decision.birth_txid,

@@ -21,6 +21,7 @@ from trident.coordinators.ledger.rules.decisions import (
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.dropping import without_state
+from trident.coordinators.ledger.rules.evolving import births_without
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan
@@ -80,7 +81,8 @@ def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entr
     rows.forget_letters(owner, decision.txid)
     entry = dropped(rows, entry, decision.txid)
     progress = entry.progress._replace(pinned=None, pinned_attempt=None, undoing=None)
-    return _finished(entry._replace(progress=progress, pin=None), decision)
+    births = births_without(entry.births, decision.txid)
+    return _finished(entry._replace(progress=progress, births=births, pin=None), decision)
 
 
 def without(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:

@@ -21,7 +21,7 @@ from trident.coordinators.ledger.memory.cleaning import clean_up
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
-from trident.coordinators.ledger.rules.dropping import with_taken_back
+from trident.coordinators.ledger.rules.evolving import described
 from trident.coordinators.ledger.rules.fencing import check_life, lease_held
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
 from trident.coordinators.ledger.rules.specs import (
@@ -37,6 +37,7 @@ from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
 from trident.state.capabilities import Transaction
+from trident.state.evolving import HeldColumns
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
@@ -369,14 +370,16 @@ class MemoryLedger:
         rows = Rows(transaction)
         rows.check_epoch(spec.name, epoch)
         found = rows.find(spec.name)
+        columns: tuple[tuple[str, HeldColumns], ...] = ()
         if found is None:
             entry = first_entry(spec, self._draw_id(8))
         else:
-            known, births = with_taken_back(found.spec, found.births, found.progress, spec)
-            known, starts = follow_topics(known, spec, found.starts, found.snapshot)
-            entry = found._replace(spec=merged_spec(known, spec), births=births, starts=starts)
+            now = described(found.spec, found.births, found.progress, spec)
+            known, starts = follow_topics(now.stored, now.given, found.starts, found.snapshot)
+            entry = found._replace(spec=merged_spec(known, now.given), births=now.births, starts=starts)
+            columns = now.columns
         rows.put(entry)
-        return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec))
+        return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec, columns))
 
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""

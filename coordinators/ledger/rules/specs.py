@@ -10,9 +10,12 @@ from typing import Final
 from trident.base.advice import DROP
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import ResetDecision
+from trident.coordinators.ledger.rules.columns import values_in
 from trident.coordinators.ledger.rules.topics import new_topics
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import SINK, Added, Birth, TopologySpec
+from trident.state.evolving import HeldColumns
+from trident.state.layout import Merge
 
 Described = Mapping[str, Mapping[str, str]]
 _ELSEWHERE: Final = "what it holds is at the old place, and would be missing at the new one"
@@ -45,14 +48,19 @@ def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
     return replace(given, dropped=stored.dropped)
 
 
-def added_to(stored: TopologySpec | None, given: TopologySpec) -> Added:
-    """Return what the ledger does not know yet of a description; None: it knows nothing of the topology."""
+def added_to(
+    stored: TopologySpec | None, given: TopologySpec, columns: tuple[tuple[str, HeldColumns], ...] = ()
+) -> Added:
+    """Return what the ledger does not know yet of a description; None: it knows nothing of the topology.
+
+    `columns` are what states hold that were given with others.
+    """
     if stored is None:
         return Added(True, tuple(given.spouts), tuple(given.states))
     streams = tuple(name for name in given.spouts if name not in stored.spouts)
     states = tuple(name for name in given.states if name not in stored.states)
     back = tuple(gone.state for gone in stored.dropped if gone.state in states)
-    return Added(False, streams, states, back, new_topics(stored, given))
+    return Added(False, streams, states, back, new_topics(stored, given), columns)
 
 
 def merged_starts(stored: Sequence[StartPosition] | None, given: Sequence[StartPosition]) -> tuple[StartPosition, ...]:
@@ -77,10 +85,24 @@ def births_before(stored: TopologySpec) -> tuple[Birth, ...]:
     return tuple(Birth(state, None) for state in sorted(stored.states))
 
 
-def births_of_reset(stored: TopologySpec, decision: ResetDecision) -> tuple[Birth, ...]:
-    """Return the births of all states of a new incarnation."""
-    with_rows = decision.states == "adopt"
-    return tuple(Birth(state, decision.birth_txid, with_rows) for state in sorted(stored.states))
+def births_of_reset(
+    stored: TopologySpec, births: Sequence[Birth], done: int, decision: ResetDecision
+) -> tuple[Birth, ...]:
+    """Return the births of all states of a new incarnation; kept rows lack of their values what they lacked before.
+
+    `done` is where the one before stands: what nothing is in yet is born anew with the states.
+    """
+    with_rows, birth_txid = decision.states == "adopt", decision.birth_txid
+    known = {birth.state: birth for birth in births}
+
+    def born(state: str) -> Birth:
+        before = known.get(state, Birth(state, None))
+        columns = tuple(
+            each if with_rows and each.txid < done else replace(each, txid=birth_txid) for each in before.columns
+        )
+        return replace(before, txid=birth_txid, with_rows=with_rows, columns=columns)
+
+    return tuple(map(born, sorted(stored.states)))
 
 
 def merged_births(stored: Sequence[Birth], given: Sequence[Birth]) -> tuple[Birth, ...]:
@@ -88,8 +110,10 @@ def merged_births(stored: Sequence[Birth], given: Sequence[Birth]) -> tuple[Birt
     merged = {birth.state: birth for birth in stored}
     for birth in given:
         known = merged.get(birth.state)
-        if known is None or known.txid is None:
+        if known is None:
             merged[birth.state] = birth
+        elif known.txid is None:
+            merged[birth.state] = replace(known, txid=birth.txid, with_rows=birth.with_rows)
         elif known.txid != birth.txid:
             raise MismatchError(
                 f"state {birth.state!r} was born at txid {known.txid} already, not at {birth.txid}. Nothing was "
@@ -143,8 +167,27 @@ def _changed(stored: Mapping[str, str], given: Mapping[str, str], known: Mapping
     """Name each part that is another one, with what that would do to the data where it is known."""
     parts = [key for key in sorted({*stored, *given}) if stored.get(key) != given.get(key)]
     means = dict.fromkeys(known[key] for key in parts if key in known)
+    if known and "values" in parts:
+        means = dict.fromkeys([*_what_values_mean(stored.get("values", ""), given.get("values", "")), *means])
     also = f" ({'; '.join(means)})" if means else ""
     return f"another {', '.join(parts)}{also}"
+
+
+def _what_values_mean(stored: str, given: str) -> list[str]:
+    """Say what is wrong with other aggregates, where they can be told apart."""
+    before, now = values_in(stored), values_in(given)
+    if before is None or now is None:
+        return []
+    found = []
+    there = {column.name for column in now}
+    gone = [repr(column.name) for column in before if column.name not in there]
+    if gone:
+        found.append(f"without {', '.join(gone)}, which would stand still, and be wrong when it came back")
+    known = {column.name for column in before}
+    kept = [repr(column.name) for column in now if column.name not in known and column.merge is Merge.REPLACE]
+    if kept:
+        found.append(f"with {', '.join(kept)}: what an updater keeps of a key it keeps as a whole")
+    return found
 
 
 def shown(description: Mapping[str, str]) -> str:

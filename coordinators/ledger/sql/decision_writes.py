@@ -19,15 +19,17 @@ from trident.coordinators.ledger.rules.decisions import (
     replaced,
     without_rows_of,
 )
+from trident.coordinators.ledger.rules.evolving import births_without
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.births import write_births
 from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
 from trident.coordinators.ledger.sql.many_rows import database_now, insert_many
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.reads import lock_progress, read_pin, read_plans, read_refused
+from trident.coordinators.ledger.sql.reads import known_births, lock_progress, read_pin, read_plans, read_refused
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan
@@ -148,6 +150,10 @@ def unpin(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision
         connection.execute(delete(table).where(of_batch))
     write_drop(connection, owner, decision.txid)
     set_progress(connection, owner.topology, {"pinned": null(), "pinned_attempt": null(), "undoing": null()})
+    before = known_births(connection, owner)
+    births = births_without(before, decision.txid)
+    if births != before:
+        write_births(connection, owner, births)
     _finish(connection, owner, decision)
 
 

@@ -12,7 +12,8 @@ from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision
 from trident.coordinators.ledger.rules.decisions import check_drop
-from trident.coordinators.ledger.rules.dropping import with_taken_back, without_state
+from trident.coordinators.ledger.rules.dropping import without_state
+from trident.coordinators.ledger.rules.evolving import described
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.ledger.rules.specs import (
     added_to,
@@ -24,6 +25,7 @@ from trident.coordinators.ledger.rules.specs import (
 from trident.coordinators.ledger.rules.topics import follow_topics
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
+from trident.coordinators.ledger.sql.births import write_births
 from trident.coordinators.ledger.sql.decision_reads import read_decisions
 from trident.coordinators.ledger.sql.decision_writes import is_decided, write_decision
 from trident.coordinators.ledger.sql.dialect import insert_new
@@ -58,19 +60,19 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
     progress = lock_progress(connection, spec.name, epoch)
     stored, owner = read_spec(connection, spec.name), Owner(spec.name, progress.incarnation)
     if read_births(connection, owner) is None:
-        _write_births(connection, owner, births_before(stored))
-    known, births = with_taken_back(stored, known_births(connection, owner), progress, spec)
-    begun = read_starts(connection, owner)
-    followed, starts = follow_topics(known, spec, begun, lambda: read_snapshot(connection, spec.name, progress))
+        write_births(connection, owner, births_before(stored))
+    before, begun = known_births(connection, owner), read_starts(connection, owner)
+    now = described(stored, before, progress, spec)
+    known, starts = follow_topics(now.stored, now.given, begun, lambda: read_snapshot(connection, spec.name, progress))
     if starts != begun:
         _write_starts(connection, owner, starts)
-    merged = merged_spec(followed, spec)
+    merged = merged_spec(known, now.given)
     if merged != stored:
         _write_spec(connection, merged)
-    if known != stored:
-        _write_births(connection, owner, births)
+    if now.births != before:
+        write_births(connection, owner, now.births)
     added = added_to(None if is_new else stored, spec)
-    return replace(read_snapshot(connection, spec.name, progress), added=added)
+    return replace(read_snapshot(connection, spec.name, progress), added=replace(added, columns=now.columns))
 
 
 def snapshot(connection: Connection, epoch: Epoch, topology: str) -> Snapshot:
@@ -88,7 +90,7 @@ def set_starts(connection: Connection, owner: Owner, epoch: Epoch, starts: Seque
 def set_births(connection: Connection, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
     """Record since when the incarnation has some states; see `Ledger.set_births`."""
     check_life(lock_progress(connection, owner.topology, epoch), owner)
-    _write_births(connection, owner, merged_births(known_births(connection, owner), births))
+    write_births(connection, owner, merged_births(known_births(connection, owner), births))
 
 
 def drop(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
@@ -100,7 +102,7 @@ def drop(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision)
     stored = read_spec(connection, owner.topology)
     spec, births = without_state(stored, known_births(connection, owner), progress, decision)
     _write_spec(connection, spec)
-    _write_births(connection, owner, births)
+    write_births(connection, owner, births)
     write_decision(connection, owner, epoch, decision, finished=True)
 
 
@@ -142,15 +144,6 @@ def _first_incarnation(connection: Connection, owner: Owner) -> None:
             f"the ledger is damaged: topology {owner.topology!r} is not in it, but its progress is. Nothing was "
             "written; restore the ledger from a backup together with the states beside it."
         )
-
-
-def _write_births(connection: Connection, owner: Owner, births: Sequence[Birth]) -> None:
-    write_one(
-        connection,
-        update(INCARNATION)
-        .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
-        .values(births=codec.BIRTHS.encode(tuple(births))),
-    )
 
 
 def _write_starts(connection: Connection, owner: Owner, starts: Sequence[StartPosition] | None) -> None:

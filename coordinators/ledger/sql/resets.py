@@ -20,7 +20,14 @@ from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.reads import lock_progress, read_done_plan, read_open_reset, read_spec, read_starts
+from trident.coordinators.ledger.sql.reads import (
+    known_births,
+    lock_progress,
+    read_done_plan,
+    read_open_reset,
+    read_spec,
+    read_starts,
+)
 from trident.coordinators.ledger.sql.registration import new_incarnation
 from trident.coordinators.ledger.sql.tables import INCARNATION, RESET, TOPOLOGY
 
@@ -64,7 +71,8 @@ def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
     owner, before = Owner(topology, decision.incarnation), Owner(topology, progress.incarnation)
     starts = starts_of_reset(decision, read_done_plan(connection, before, progress), read_starts(connection, before))
     _close_incarnation(connection, before, progress)
-    births = births_of_reset(read_spec(connection, topology), decision)
+    known = known_births(connection, before)
+    births = births_of_reset(read_spec(connection, topology), known, progress.done, decision)
     row = new_incarnation(owner, decision.birth_txid, f"reset: {decision.states}", births, starts)
     if not insert_new(connection, INCARNATION, row):
         raise FatalError(
