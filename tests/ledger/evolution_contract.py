@@ -90,6 +90,8 @@ class EvolutionContract:
         run = begun(ledger)
         run.together(run.plan())
         ledger.register(run.epoch, GROWN)
+        with pytest.raises(MismatchError, match="its rows hold the old aggregates"):
+            ledger.look(run.epoch, version(f"most int64 least, {VALUES}"))
         second = run.plan()
         found = ledger.register(run.epoch, FIRST)
         back = HeldColumns(("account", "day"), ("n", "total"), empty=frozenset({"most"}), is_other=True)

@@ -36,7 +36,16 @@ def test_names_and_merges_are_told_apart_from_types(given_: list[tuple[str, str,
 
 @pytest.mark.parametrize(
     "text",
-    ["a, b int64 add", "n int64 add, n int64 add", "n( int64 add", "n) int64 add", "n int64", "n int64 average", "add"],
+    [
+        "a, b int64 add",
+        "n int64 add, n int64 add",
+        "n( int64 add",
+        "n) int64 add",
+        "n int64",
+        "n int64 average",
+        "add",
+        "the n (x int64 add",
+    ],
 )
 def test_what_can_not_be_told_apart_is_not_guessed(text: str) -> None:
     assert values_in(text) is None
