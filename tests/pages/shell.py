@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
 from tests.pages.blocks import ROOT
@@ -30,7 +31,6 @@ PRINTED: Final = {
 _ENDS: Final = {"|", "||", "&", "&&", ";"}
 _REDIRECTIONS: Final = {"<", ">", ">>"}
 _ASSIGNED: Final = re.compile(r"[A-Z_]+=")
-_USAGE: Final = typer.BadParameter.__mro__[1]
 _REQUIREMENT: Final = re.compile(r"(\.|trident-pyspark)(?:\[([\w,]+)\])?")
 
 
@@ -62,9 +62,9 @@ def problems(words: Sequence[str]) -> Iterator[str]:
 
 
 @cache
-def commands() -> Mapping[str, typer.core.TyperCommand]:
+def commands() -> Mapping[str, TyperCommand]:
     """Return our own commands by their names."""
-    found: Mapping[str, typer.core.TyperCommand] = getattr(get_command(app), "commands", {})
+    found: Mapping[str, TyperCommand] = getattr(get_command(app), "commands", {})
     return found
 
 
@@ -78,7 +78,7 @@ def wrong_use(words: Sequence[str]) -> str | None:
     try:
         with found.make_context(words[0], list(words[1:])):
             return None
-    except _USAGE as error:
+    except typer.TyperException as error:
         return str(error)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_the_reference_has_every_public_name_with_a_text() -> None:
 
 
 @pytest.mark.parametrize("kind", [RunOptions, OpaqueKafkaSpout, TransactionalKafkaSpout])
-def test_each_option_is_told(kind: type) -> None:
+def test_each_option_is_told(kind: type[Any]) -> None:
     told = attributes(kind)
     assert {field.name for field in fields(kind) if not field.name.startswith("_")} <= told.keys()
 
