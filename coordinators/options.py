@@ -88,14 +88,18 @@ class RunOptions:
     ends before the lease does.
     """
     on_running: OnRunning = OnRunning.WAIT
+    """What to do while another coordinator runs the topology: "wait", or "refuse"."""
     until: Until = Until.STOPPED
+    """When the run ends by itself: "stopped" (never), or "caught_up"."""
     audit: Audit = Audit.OFF
+    """Whether every batch has to account for its records, step by step: "on", or "off"."""
     ackers: int = 1
     """In how many tables, by their ids, the messages of an attempt are kept whose operations look after acks.
 
     0: in none. What such operations say of messages counts for nothing then: each is acked with its batch.
     """
     keep: Keep = field(default_factory=Keep)
+    """How much history of finished txids stays in the ledger."""
     listeners: Sequence[RunListener] = ()
     """Hear what happens in the run, in a thread that no batch waits for."""
     metrics_port: int | None = None

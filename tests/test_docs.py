@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted(path for path in (ROOT / "docs").glob("*.md"))
+DOCUMENTS = sorted(path for path in (ROOT / "docs").rglob("*.md"))
 _TEST = re.compile(r"`((?:tests|integration_tests|trident/testing)/[\w/]+\.py)(?:::(?:(\w+)::)?(\w+))?`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 

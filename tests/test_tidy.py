@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("trident", "base", "spouts", "state", "coordinators")
 FUNCTION_LINES = 70
 MODULE_LINES = 400
-MAY_PRINT = ("examples", "benchmarks", "chaos", "reliability", "trident/local", "trident/cli")
+MAY_PRINT = ("examples", "benchmarks", "chaos", "manual", "reliability", "trident/local", "trident/cli")
 RAISES_THE_FIRST = ("base/closing.py",)
 """Where whatever goes wrong second is logged, because what went wrong first is about to be raised."""
 HANDS_IT_ON = ("base/performing.py", "base/watching.py")
@@ -45,7 +45,7 @@ LINKED = tuple(f"trident/{name}/" for name in ("base", "spouts", "state", "coord
 
 
 def product_files() -> Iterator[Path]:
-    for folder in (*PACKAGES, "examples", "benchmarks", "chaos", "reliability"):
+    for folder in (*PACKAGES, "examples", "benchmarks", "chaos", "manual", "reliability"):
         for file in sorted((ROOT / folder).rglob("*.py")):
             if not name_of(file).startswith(LINKED):
                 yield file

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from examples.payments import payments_topology
@@ -24,10 +25,12 @@ def shown(file: str, word: str) -> str:
     return found
 
 
-def test_the_readmes_test_passes_with_the_readmes_topology(spark: SparkSession) -> None:
+def test_the_readmes_test_passes_with_the_readmes_topology(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names: dict[str, object] = {"__name__": "job", "spark": spark}
-    topology = shown("README.md", "def topology():").replace("bootstrap_servers=...", 'bootstrap_servers="127.0.0.1:9"')
-    exec(topology, names)
+    monkeypatch.setenv("KAFKA", "127.0.0.1:9")
+    exec(shown("README.md", "def topology():"), names)
     exec(shown("README.md", "TopologyTest(topology(), spark)"), names)
 
 

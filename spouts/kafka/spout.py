@@ -26,21 +26,43 @@ from trident.spouts.offsets import OFFSETS, StartOffsets
 @dataclass(frozen=True, slots=True)
 class _KafkaSpout(ABC):
     topics: str | Sequence[str] = ()
+    """One topic, or several, by their names."""
     _: KW_ONLY
     bootstrap_servers: str
+    """`host:port` of at least one broker."""
     pattern: str | None = None
+    """In the place of names: a regular expression for the whole name of a topic."""
     value: Decoder = field(default_factory=Raw)
+    """How a record becomes fields: `Json("account string, amount bigint")`, or `Raw()`."""
     start: Start | Mapping[str, Mapping[int, int]] = StartAt.EARLIEST
+    """Where a new topology begins: "earliest", "latest", a datetime with its zone, or an offset for each partition.
+
+    `start={"payments": {0: 1200, 1: 900}}` names the first record to read of every partition of every topic. It is
+    resolved to offsets once, at the topology's first start (and by a reset that does not say otherwise), and kept in
+    the ledger: later runs go on where the last one stood, whatever it says then. What a log does not hold is refused. A
+    partition that comes later, and a topic that a pattern finds later, is read from its beginning; one that is added by
+    name begins as this says then.
+    """
     max_records_per_batch: int | None = None
+    """How many offsets one batch takes at most; without it, and the next, all that is there."""
     max_bytes_per_batch: int | None = None
+    """About how many bytes one batch takes at most, by what records have measured so far."""
     max_records_per_partition: int | None = None
+    """How many offsets of one partition one batch takes at most, beside these."""
     read_committed: bool = True
+    """Whether records of transactions that are open or aborted are left out."""
     on_lost_offsets: LostOffsets = LostOffsets.STOP
+    """What becomes of offsets that are gone before they were read: "stop", or "resume_at_earliest" (opaque spouts)."""
     on_bad_record: BadRecord = BadRecord.FAIL
+    """What becomes of a record that does not decode: "fail" stops the topology, "dead_letter": the ledger has it."""
     reader: RangeReader = field(default_factory=ArrowReader)
+    """How tasks read."""
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    """Options of the Kafka client by librdkafka's names (logins, certificates), wherever this spout connects."""
     connect_timeout: float = 10.0
+    """How many seconds a broker may take to answer."""
     report_lag: bool = True
+    """Whether positions that are done are reported to the group `trident.{topology}.{stream}`, for tools."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topics", checked_topics(self.topics, self.pattern))

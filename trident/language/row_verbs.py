@@ -65,23 +65,43 @@ class RowVerbs(ABC):
         return self._then(Peek(given), keeps=True)
 
     def filter_row(self, function: RowFilter, /) -> Stream:
-        """Keep the records for which a function of the row returns True."""
+        """Keep the records for which a function of the row returns True.
+
+        For example:
+
+            stream.filter_row(lambda row: row["amount"] > 0)
+        """
         mask = RowMask(checked(function, "filter_row"), "filter_row")
         return self._then(FilterFunction(mask, "filter_row"), keeps=True)
 
     def map_row(self, function: RowFunction, schema: str, /) -> Stream:
-        """Replace all fields: the function returns one row of the fields that `schema` ("name type, …") declares."""
+        """Replace all fields: the function returns one row of the fields that `schema` ("name type, …") declares.
+
+        For example:
+
+            stream.map_row(lambda row: (row["account"], row["amount"] * 2), "account string, twice bigint")
+        """
         given = checked(function, "map_row")
         declared = declared_fields(schema, "map_row")
         values = RowValues(given, arrow_schema(nullable(declared.fields)), "map_row")
         return self._then(MapFunction(values, declared, "map_row"))
 
     def flat_map_row(self, function: RowFunction, schema: str, /) -> Stream:
-        """Replace each record by rows of the fields: those of a list or generator, which may be empty, else one."""
+        """Replace each record by rows of the fields: those of a list or generator, which may be empty, else one.
+
+        For example:
+
+            stream.flat_map_row(lambda row: [(word,) for word in row["account"].split()], "word string")
+        """
         return self._then(_lists(function, schema, "flat_map_row", keeps=False))
 
     def each_row(self, function: RowFunction, schema: str, /) -> Stream:
-        """Add fields: the record is repeated for each row of a list or generator (dropped for []), else kept once."""
+        """Add fields: the record is repeated for each row of a list or generator (dropped for []), else kept once.
+
+        For example:
+
+            stream.each_row(lambda row: row["amount"] % 2 == 0, "is_even boolean")
+        """
         return self._then(_lists(function, schema, "each_row", keeps=True), keeps=True)
 
     def process(self, function: Collects, schema: str, /) -> Stream:

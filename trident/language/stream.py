@@ -91,6 +91,9 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         """Keep the records for which a boolean column, or a function that returns a boolean array, is true.
 
         `Equals`, `FilterNull` and `Negate` are conditions that are there already.
+
+            stream.filter(F.col("amount") > 0)
+            stream.filter(lambda batch: pc.greater(batch["amount"], 0))
         """
         if isinstance(condition, Column):
             return self._then(FilterColumn(condition), keeps=True)
@@ -99,14 +102,27 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         return self._then(FilterFunction(_function(condition, "filter")), keeps=True)
 
     def each(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
-        """Add fields: `each(name=column, …)`, or `each(function, "name type, …")` with one value per record."""
+        """Add fields: `each(name=column, …)`, or `each(function, "name type, …")` with one value per record.
+
+        A function returns an Arrow array for each declared field: alone, in a list, by name, or as a batch.
+
+            stream.each(twice=F.col("amount") * 2)
+            stream.each(lambda batch: pc.multiply(batch["amount"], 2), "twice bigint")
+            stream.each(lambda batch: [pc.abs(batch["amount"]), pc.sign(batch["amount"])], "size bigint, sign bigint")
+        """
         if function is None:
             return self._then(EachColumns(_columns(columns, schema, "each")), keeps=True)
         given = _function(function, "each", columns)
         return self._then(EachFunction(given, declared_fields(schema, "each")), keeps=True)
 
     def map(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
-        """Replace all fields: `map(name=column, …)`, or `map(function, "name type, …")` with one row per record."""
+        """Replace all fields: `map(name=column, …)`, or `map(function, "name type, …")` with one row per record.
+
+        For example:
+
+            stream.map(account=F.upper("account"), cents=F.col("amount") * 100)
+            stream.map(lambda batch: {"account": pc.utf8_upper(batch["account"])}, "account string")
+        """
         if function is None:
             return self._then(MapColumns(_columns(columns, schema, "map")))
         return self._then(MapFunction(_function(function, "map", columns), declared_fields(schema, "map")))
@@ -122,6 +138,9 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         (`parallelism`, a repartitioning, a merge, a join, `FirstN`), and before a merge or a join with other records of
         the same stream, since its rows do not say which record they are of. `flat_map_row` and `flat_each` take as many
         at once there as elsewhere.
+
+            stream.flat_map(word=F.split("account", " "))
+            stream.flat_map(lambda batch: [batch, batch], "account string, amount bigint")
         """
         if function is None:
             return self._then(FlatMapColumn(_columns(_arrays(columns), schema, "flat_map")))
@@ -136,6 +155,9 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         `flat_each(name=array_column)` makes a row of every element, and none of a record whose array is empty or null;
         `flat_each(function, "name type, …")` takes, for each declared field, an Arrow array of lists: of each record as
         many elements as it becomes rows, the same number in every field.
+
+            stream.flat_each(word=F.split("account", " "))
+            stream.flat_each(lambda batch: pc.split_pattern(batch["account"], " "), "word string")
         """
         if function is None:
             arrays = _columns(_arrays(columns), schema, "flat_each")

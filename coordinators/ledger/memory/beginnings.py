@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from trident.coordinators.decided import ResetDecision, ResetStart
-from trident.coordinators.ledger.memory.rows import Entry
+from trident.coordinators.ledger.memory.rows import Entry, Rows
 from trident.coordinators.ledger.rules import resets
+from trident.coordinators.ledger.rules.evolving import described
 from trident.coordinators.ledger.rules.progress import Progress
-from trident.coordinators.ledger.rules.specs import births_of_reset
-from trident.coordinators.registered import TopologySpec
+from trident.coordinators.ledger.rules.specs import added_to, births_of_reset, merged_spec
+from trident.coordinators.ledger.rules.topics import follow_topics
+from trident.coordinators.registered import Snapshot, TopologySpec
+from trident.state.evolving import HeldColumns
 
 
 def first_entry(spec: TopologySpec, incarnation: str) -> Entry:
     """Return the entry of a topology that is new."""
     progress = Progress(incarnation, 0, 0, None, None, 0, 0, None)
     return Entry(spec, progress, 0, incarnations=frozenset({incarnation}))
+
+
+def registered(rows: Rows, spec: TopologySpec, draw_id: Callable[[], str]) -> Snapshot:
+    """Record a new topology, or what a version makes of a known one; returns all that is open then."""
+    found = rows.find(spec.name)
+    columns: tuple[tuple[str, HeldColumns], ...] = ()
+    if found is None:
+        entry = first_entry(spec, draw_id())
+    else:
+        now = described(found.spec, found.births, found.progress, spec)
+        known, starts = follow_topics(now.stored, now.given, found.starts, found.snapshot)
+        entry = found._replace(spec=merged_spec(known, now.given), births=now.births, starts=starts)
+        columns = now.columns
+    rows.put(entry)
+    return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec, columns))
 
 
 def reborn(entry: Entry, decision: ResetDecision) -> Entry:

@@ -16,28 +16,23 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions, lifecycle, reporting
-from trident.coordinators.ledger.memory.beginnings import first_entry, reborn
+from trident.coordinators.ledger.memory.beginnings import reborn, registered
 from trident.coordinators.ledger.memory.cleaning import clean_up
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
-from trident.coordinators.ledger.rules.evolving import described
 from trident.coordinators.ledger.rules.fencing import check_life, lease_held
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
 from trident.coordinators.ledger.rules.specs import (
-    added_to,
     merged_births,
-    merged_spec,
     merged_starts,
 )
-from trident.coordinators.ledger.rules.topics import follow_topics
 from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
 from trident.state.capabilities import Transaction
-from trident.state.evolving import HeldColumns
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
@@ -369,17 +364,7 @@ class MemoryLedger:
     def _registered(self, transaction: MemoryTransaction, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         rows = Rows(transaction)
         rows.check_epoch(spec.name, epoch)
-        found = rows.find(spec.name)
-        columns: tuple[tuple[str, HeldColumns], ...] = ()
-        if found is None:
-            entry = first_entry(spec, self._draw_id(8))
-        else:
-            now = described(found.spec, found.births, found.progress, spec)
-            known, starts = follow_topics(now.stored, now.given, found.starts, found.snapshot)
-            entry = found._replace(spec=merged_spec(known, now.given), births=now.births, starts=starts)
-            columns = now.columns
-        rows.put(entry)
-        return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec, columns))
+        return registered(rows, spec, lambda: self._draw_id(8))
 
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""

@@ -17,7 +17,16 @@ V = TypeVar("V")
 
 
 class Combiner(OneColumn, Generic[V]):
-    """Base of a user's own aggregator, in Python: `class Longest(Combiner[str])`, used as `Longest("name")`.
+    """Base of a user's own aggregator, in Python, used as in `aggregate(longest=Longest("account"))`.
+
+        class Longest(Combiner[str]):
+            result_type = "string"
+
+            def init(self, account):
+                return account
+
+            def combine(self, left, right):
+                return max(left, right, key=lambda text: (len(text), text))
 
     `combine` must be associative and commutative: records come in any order and are combined in any grouping,
     within a batch by a Spark task and with the stored value by the coordinator. Both methods must depend on
@@ -29,7 +38,11 @@ class Combiner(OneColumn, Generic[V]):
 
     merge: ClassVar[Merge] = Merge.COMBINE
     result_type: ClassVar[str]
-    """The Spark type of a value V, such as "bigint" or "decimal(20,2)"; a subclass must set it."""
+    """The Spark type of a value V, such as "bigint" or "decimal(20,2)"; a subclass must set it.
+
+    Values are held to it: a state makes a column of it, and another type in a later version is another state, which is
+    refused at the start.
+    """
 
     def __init__(self, *fields: str) -> None:
         for name in fields:
