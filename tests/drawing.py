@@ -24,7 +24,7 @@ FOLDERS: Final = {
     "tests/spouts/": 2,
 }
 """Of how many tests in these folders the short form plays one; the first that fits counts, elsewhere it plays all."""
-LONG_ONE_IN: Final = 3
+LONG_ONE_IN: Final = 5
 """Of how many cases of a long form `verify` plays one; a test of a single case always."""
 
 
