@@ -57,7 +57,10 @@ def held_layout(layout: StateLayout, columns: HeldColumns) -> StateLayout:
 
 
 def coming_columns(layout: StateLayout, columns: HeldColumns) -> tuple[ValueColumn, ...]:
-    """Return the columns that are to come; raises ConfigurationError for one that is kept by one that is there."""
+    """Return the columns that are to come.
+
+    Raises ConfigurationError for one that is kept by one that is there, or that makes one result with such.
+    """
     coming = _picked(layout.values, columns.coming)
     for column in coming:
         if column.merge in (Merge.LEAST_BY, Merge.GREATEST_BY) and column.by not in columns.coming:
@@ -65,6 +68,7 @@ def coming_columns(layout: StateLayout, columns: HeldColumns) -> tuple[ValueColu
                 f"column {column.name!r} is new and kept by {column.by!r}, which is there already: rows would say "
                 "whose value is kept, and have none. Nothing was changed: give it a column of its own to be kept by"
             )
+        _require_all_new(column, layout, columns)
     return coming
 
 
@@ -86,6 +90,18 @@ def aligned(rows: pa.Table, layout: StateLayout, empty: Collection[str]) -> pa.T
         for field in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema.with_metadata(rows.schema.metadata))
+
+
+def _require_all_new(column: ValueColumn, layout: StateLayout, columns: HeldColumns) -> None:
+    """Raise ConfigurationError where a new column's result would be made of others that hold what was before, too."""
+    known = set(columns.values) - columns.empty
+    there = [repr(each.name) for each in layout.values if each.part_of == column.part_of and each.name in known]
+    if column.part_of and there:
+        raise ConfigurationError(
+            f"column {column.name!r} is new, and {column.part_of!r} is made of it and of {', '.join(there)}, which "
+            "held something before: it would be of some records by the one and of more by the other. Nothing was "
+            "changed: give the new aggregate another name"
+        )
 
 
 def _picked(columns: Sequence[_C], names: Sequence[str]) -> tuple[_C, ...]:

@@ -58,6 +58,8 @@ class ValueColumn:
     """For `Merge.LEAST_BY` and `GREATEST_BY`: the value column that decides which value is kept."""
     text_of: pa.DataType | None = None
     """Of a column of texts whose values are arrays, structures or maps: what they are; stores need not know."""
+    part_of: str = field(default="", compare=False)
+    """The result that is made of this column and others, which hold the same records or none; "" for one of its own."""
 
 
 @dataclass(frozen=True, slots=True)

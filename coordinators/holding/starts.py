@@ -51,7 +51,7 @@ def starts_to_store(
     grown = [name for name in sources if name not in missing and came[name]]
     if snapshot.starts is not None and not missing and not grown:
         return None
-    found = [_resolve(name, sources[name], start_policy(snapshot.start_of(name)), repeater) for name in missing]
+    found = [_begin(name, sources[name], snapshot, repeater) for name in missing]
     for name in grown:
         starts = _resolve(name, sources[name], None, repeater)
         found.append([item for item in starts if item.id.topic in came[name]])
@@ -76,6 +76,23 @@ def require_begins(
 
 def nothing_wrong() -> None:
     """Stand for a look that finds nothing."""
+
+
+def _begin(name: str, source: Source, snapshot: Snapshot, repeater: Repeater) -> list[StartPosition]:
+    """Ask where a stream begins; a topic that it was given after a reset begins as its spout says, whatever that said.
+
+    As a stream does that was added after it: the person who named the start has not meant it.
+    """
+    policy = start_policy(snapshot.start_of(name))
+    starts = _resolve(name, source, policy, repeater)
+    came = {topic for stream, topic in snapshot.added.topics if stream == name}
+    if policy is None or not came:
+        return starts
+    others = _resolve(name, source, None, repeater)
+    return [
+        *(item for item in starts if item.id.topic not in came),
+        *(item for item in others if item.id.topic in came),
+    ]
 
 
 def _resolve(name: str, source: Source, policy: Start | None, repeater: Repeater) -> list[StartPosition]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from trident import Count, Max, Mean, SqliteLedger, Sum, Topology
+from trident import Count, Max, Mean, SqliteLedger, StdDev, Sum, Topology
 from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import MismatchError
+from trident.base.errors import ConfigurationError, MismatchError
 from trident.language.grouped import GroupedStream
 from trident.language.trident_state import TridentState
 from trident.spouts import FixedBatchSpout
@@ -73,3 +73,21 @@ def test_a_version_with_more_aggregates_in_another_order_goes_on(spark: SparkSes
     assert sorted(changes) == sorted(
         [("ann", 5), ("bob", 7), ("ann", 3), ("bob", 8), ("ann", 13), ("cat", 3), ("cat", 7), ("ann", 14)]
     )
+
+
+def test_a_result_that_would_be_made_of_a_column_that_is_there_and_a_new_one_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A deviation keeps what a mean does, and the squares: those of what comes after, beside the sum of everything."""
+
+    def mean(stream: GroupedStream, state: SqliteState) -> TridentState:
+        return stream.persistent_aggregate(state, total=Sum("amount"), spread=Mean("amount"))
+
+    def deviation(stream: GroupedStream, state: SqliteState) -> TridentState:
+        return stream.persistent_aggregate(state, total=Sum("amount"), spread=StdDev("amount"))
+
+    run(spark, tmp_path, version(tmp_path, PAYMENTS[:2], mean))
+    with pytest.raises(ConfigurationError, match="'spread' is made of it and of 'spread_sum', 'spread_count', which"):
+        run(spark, tmp_path, version(tmp_path, PAYMENTS, deviation))
+    run(spark, tmp_path, version(tmp_path, PAYMENTS[:4], mean))
+    assert balances(tmp_path, "total, spread_sum, spread_count") == {"ann": (3, 3, 2), "bob": (8, 8, 2)}

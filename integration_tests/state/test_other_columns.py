@@ -12,6 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from psycopg import sql
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from integration_tests.fix_postgres import Postgres
 from integration_tests.state.other_columns import InPostgres, payments
@@ -19,8 +21,12 @@ from tests.coordinators.fakes import Topic
 from tests.coordinators.other_columns import FIRST, GROWN, Sums, doubled, run
 from tests.coordinators.test_other_columns import more
 from trident.base.errors import MismatchError
+from trident.base.looking import rolled_back
 from trident.coordinators.registered import ColumnBirth
+from trident.state.databases.base import SqlTransaction
 from trident.state.layout import StateKind
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.postgres.dialect import PostgresDialect
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,3 +110,32 @@ def test_a_column_of_somebody_else_is_refused_by_name(place: InPostgres) -> None
     before: list[Sums] = []
     run(place, topic, GROWN, lambda _: before.append(place.sums()))
     assert place.twice() == doubled(place.sums(), before[0])
+
+
+def test_a_partition_of_another_role_can_not_be_given_a_column(postgres: Postgres) -> None:
+    """Who owns a table may change it only with all of its partitions: that is known before it is tried."""
+    database, role = PostgresDatabase(postgres.dsn), f"owner_{postgres.dsn[-12:]}"
+
+    def look(transaction: SqlTransaction) -> None:
+        def execute(*statements: str) -> None:
+            for statement in statements:
+                transaction.connection.execute(text(statement))
+
+        execute(
+            f'CREATE ROLE "{role}"',
+            "CREATE TABLE parted (account text, n bigint) PARTITION BY LIST (account)",
+            f'ALTER TABLE parted OWNER TO "{role}"',
+            "CREATE TABLE part PARTITION OF parted DEFAULT",
+            f'SET LOCAL ROLE "{role}"',
+        )
+        assert not PostgresDialect().may_change(transaction.connection, "parted")
+        execute("RESET ROLE", f'ALTER TABLE part OWNER TO "{role}"', f'SET LOCAL ROLE "{role}"')
+        assert PostgresDialect().may_change(transaction.connection, "parted")
+        execute("RESET ROLE", "ALTER TABLE part OWNER TO CURRENT_USER", f'SET LOCAL ROLE "{role}"')
+        with pytest.raises(DBAPIError, match="must be owner of table part"):
+            execute("ALTER TABLE parted ADD COLUMN twice bigint")
+
+    try:
+        rolled_back(database.transaction(), look)
+    finally:
+        database.close()

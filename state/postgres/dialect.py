@@ -83,7 +83,7 @@ _DEFERRED = text(f"""
     FROM pg_constraint AS o JOIN pg_namespace AS n ON n.oid = o.connamespace
     WHERE o.condeferred AND o.conrelid IN ({_PARTS})""")
 _MAY_READ = text("SELECT coalesce(has_table_privilege(CAST(to_regclass(:table) AS oid), 'SELECT'), FALSE)")
-_MAY_CHANGE = text("SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(:table)")
+_MAY_CHANGE = text(f"SELECT bool_and(pg_has_role(relowner, 'USAGE')) FROM pg_class WHERE oid IN ({_PARTS})")
 _INDEX_HOLDER = text("""
     SELECT t.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
     JOIN pg_index AS i ON i.indexrelid = c.oid JOIN pg_class AS t ON t.oid = i.indrelid
@@ -187,7 +187,7 @@ class PostgresDialect:
         return tuple(f"ALTER TABLE {quote_table(table)} ADD COLUMN {definitions([spec])}" for spec in specs)
 
     def may_change(self, connection: Connection, table: str) -> bool:
-        """Ask whether this role owns the table, or is a member of the one that does."""
+        """Ask whether this role owns the table and its partitions, or is a member of those that do."""
         return bool(connection.execute(_MAY_CHANGE, {"table": quote_table(table)}).scalar_one())
 
     def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:

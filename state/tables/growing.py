@@ -35,7 +35,8 @@ def check_coming(connection: Connection, place: TablePlace) -> None:
         names = ", ".join(repr(column.name) for column in place.coming)
         raise MismatchError(
             f"the role of state {place.name!r} may not change table {table!r}, which needs a column for the new "
-            f"{names}. Nothing was changed: let that role, or one that it is a member of, own the table"
+            f"{names}. Nothing was changed: let that role, or one that it is a member of, own the table, and all "
+            "of its partitions"
         )
 
 

@@ -183,6 +183,45 @@ def test_rows_that_a_reset_kept_know_the_topic(place: Place, kind: SpoutKind) ->
     assert place.rows("balances") == sums(*log.partitions)
 
 
+def reset(job: ListJob, place: Place, start: str) -> None:
+    """Keep the rows, and begin at the start that is named, as the command does."""
+    plan = job.plan()
+    reset_topology(plan.spec, plan.targets, place.ledger(), keep_rows=True, start=start, options=OPTIONS)
+
+
+def test_rows_that_a_reset_kept_know_the_topic_before_a_start_that_was_named_is_asked(place: Place) -> None:
+    log = Topic([records(25), records(5, "b")])
+    job = job_of(place, log, "a", "b")
+    run(job, place)
+    reset(job, place, "latest")
+    for _ in range(2):
+        with pytest.raises(MismatchError, match="topic 'b' no more"):
+            run(job_of(place, log, "a"), place)
+    run(job, place)
+    log.partitions[1] += records(4, "late")
+    run(job, place)
+    assert place.rows("balances") == sums(*log.partitions)
+
+
+def test_a_reset_says_nothing_of_a_topic_that_comes_after_it(place: Place) -> None:
+    log = Topic([records(25), records(18, "b")])
+    run(job_of(place, log, "a"), place)
+    reset(job_of(place, log, "a"), place, "latest")
+    run(job_of(place, log, "a", "b"), place)
+    assert place.rows("balances") == sums(*log.partitions)
+
+
+def test_a_reset_by_the_version_that_has_the_topic_says_where_it_begins(place: Place) -> None:
+    log = Topic([records(25), records(18, "b")])
+    run(job_of(place, log, "a"), place)
+    reset(job_of(place, log, "a", "b"), place, "latest")
+    run(job_of(place, log, "a", "b"), place)
+    assert place.rows("balances") == sums(log.partitions[0])
+    log.partitions[0] += records(3)
+    run(job_of(place, log, "a"), place)  # no row is of the other one, so that it may go
+    assert place.rows("balances") == sums(log.partitions[0])
+
+
 def test_what_must_be_read_again_keeps_its_topic(place: Place) -> None:
     """A transactional txid that was planned is never replaced by another one."""
     log = Topic([records(25), []])

@@ -160,6 +160,20 @@ def test_what_the_next_start_adds_is_said(tmp_path: Path) -> None:
     assert [each.found for each in found if "the next start adds 'most' to state 'sums'" in each.found]
 
 
+def test_a_topic_that_the_next_start_reads_is_said_and_no_problem(tmp_path: Path) -> None:
+    ledger, stream = SqliteLedger(tmp_path / "ledger.db"), {"spout": "kafka", "kind": "opaque", "topics": "a"}
+    ledger.open(LONG)
+    try:
+        stored = TopologySpec("payments", {"s": stream}, {})
+        ledger.register(ledger.acquire("payments", Lease("a coordinator", LONG.lease)).epoch, stored)
+        given = replace(stored, spouts={"s": {**stream, "topics": "b,a"}})
+        found = list(look_at_ledger(Subject("payments", ledger, LONG, timedelta(seconds=30), spec=given)))
+    finally:
+        ledger.close()
+    assert {each.level for each in found} == {Level.OK}
+    assert [each.found for each in found if "the next start reads topic 'b' with stream 's'" in each.found]
+
+
 def test_another_version_than_the_one_in_the_ledger_is_a_problem_and_a_queue_is_not_looked_at(tmp_path: Path) -> None:
     place, job = run_weaker(tmp_path, Promised.EXACTLY_ONCE)
     spec, ledger = job.plan().spec, place.ledger()

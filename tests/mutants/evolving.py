@@ -11,6 +11,13 @@ _STORES = ("tests/state/test_contract.py",)
 
 EVOLVING = (
     Mutant(
+        "a result is not made of a column that holds everything and one that is new",
+        "state/evolving.py",
+        "        _require_all_new(column, layout, columns)\n",
+        "",
+        ("tests/state/test_coming_columns.py",),
+    ),
+    Mutant(
         "a version is put into the order in which things are stored",
         "coordinators/holding/takeover.py",
         "        tell_columns(self.stores, seen)\n",

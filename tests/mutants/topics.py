@@ -52,4 +52,18 @@ TOPICS: Final = (
         'seen.reset.states == "clear"',
         _LIVES,
     ),
+    Mutant(
+        "a topic that kept rows may hold stays, where a start was named and nothing has begun",
+        _RULES,
+        "dict.fromkeys(held, seen.done)",
+        "dict.fromkeys(begun, seen.done)",
+        _LIVES,
+    ),
+    Mutant(
+        "a topic that comes after a reset begins as its spout says",
+        "coordinators/holding/starts.py",
+        "    if policy is None or not came:\n",
+        "    if came or not came:\n",
+        _LIVES,
+    ),
 )

@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 
 from trident.base.errors import MismatchError
+from trident.base.identity import Owner
 from trident.base.levels import Level
 from trident.coordinators.batches.backlogs import MOST_BEHIND
-from trident.coordinators.ledger.rules.evolving import evolved
+from trident.coordinators.ledger.rules.evolving import Evolved, described
 from trident.coordinators.ledger.rules.specs import merged_spec
-from trident.coordinators.ledger.sql.reads import read_spec
+from trident.coordinators.ledger.rules.topics import follow_topics, new_topics
+from trident.coordinators.ledger.sql.reads import known_births, read_progress, read_snapshot, read_spec
 from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.refusals import refused_by_state
-from trident.coordinators.registered import Keep
+from trident.coordinators.registered import Keep, TopologySpec
 from trident.doctor.clients import reading
 from trident.doctor.findings import Finding, ok, problem, span, warning
 from trident.doctor.subject import Subject
@@ -51,20 +53,19 @@ def look_at_ledger(subject: Subject) -> Iterator[Finding]:
         return
     held = f"held by {standing.holder}" if standing.is_held else "nobody runs it"
     yield ok(LEDGER, f"txid {standing.done} is done, {standing.live} planned, epoch {standing.epoch}, {held}")
-    yield from _of_another_version(subject, standing)
+    yield from _of_another_version(subject)
     yield from _waiting_for_a_person(standing)
     yield from _waiting_to_be_sent(standing)
 
 
-def _of_another_version(subject: Subject, standing: TopologyStatus) -> Iterator[Finding]:
+def _of_another_version(subject: Subject) -> Iterator[Finding]:
     database = subject.ledger.database
     if subject.spec is None or not isinstance(database, SqlDatabase):
         return
-    with reading(database) as connection:
-        stored = read_spec(connection, subject.topology)
     try:
-        now = evolved(stored, standing.births, standing.done, standing.pinned, subject.spec)
-        merged_spec(now.stored, now.given)
+        with reading(database) as connection:
+            stored = read_spec(connection, subject.topology)
+            now = _registered(connection, stored, subject.spec)
     except MismatchError as error:
         found, _, ways = str(error).partition(". Nothing was changed. ")
         yield problem(LEDGER, found, "a start is refused, and changes nothing", ways)
@@ -73,6 +74,19 @@ def _of_another_version(subject: Subject, standing: TopologyStatus) -> Iterator[
         if held.coming:
             names = ", ".join(map(repr, held.coming))
             yield ok(LEDGER, f"the next start adds {names} to state {state!r}: it holds what comes after that")
+    for stream, topic in new_topics(stored, subject.spec):
+        yield ok(LEDGER, f"the next start reads topic {topic!r} with stream {stream!r}, from where its spout begins")
+
+
+def _registered(connection: Connection, stored: TopologySpec, given: TopologySpec) -> Evolved:
+    """Return what a start would make of the stored description; raises MismatchError where that is refused."""
+    progress = read_progress(connection, given.name)
+    assert progress is not None, "the ledger knows the topology"
+    births = known_births(connection, Owner(given.name, progress.incarnation))
+    now = described(stored, births, progress, given)
+    known, _ = follow_topics(now.stored, now.given, None, lambda: read_snapshot(connection, given.name, progress))
+    merged_spec(known, now.given)
+    return now
 
 
 def look_at_queues(subject: Subject) -> Iterator[Finding]:

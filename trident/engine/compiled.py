@@ -104,7 +104,14 @@ def _value_column(name: str, type_: pa.DataType, aggregate: Aggregate) -> ValueC
     column = aggregate.kept[name]
     assert column.merge is not None, "what no state can merge is refused before"
     by = "" if column.by is None else name.removesuffix(column.suffix) + column.by
-    return ValueColumn(name, type_, column.merge, aggregate.combine_of(name), by, aggregate.texts.get(name))
+    text_of = aggregate.texts.get(name)
+    return ValueColumn(name, type_, column.merge, aggregate.combine_of(name), by, text_of, _result_of(name, aggregate))
+
+
+def _result_of(name: str, aggregate: Aggregate) -> str:
+    """Return the result that is made of a kept column and of others too."""
+    several = (result for result, (columns, _) in aggregate.results.items() if name in columns and len(columns) > 1)
+    return next(several, "")
 
 
 def layout_of(state: str, aggregate: Aggregate, schema: StructType) -> StateLayout:

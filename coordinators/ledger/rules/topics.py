@@ -81,7 +81,10 @@ def _known(stored: TopologySpec, seen: Snapshot) -> dict[tuple[str, str], int]:
         if plan is not None:
             known |= {(item.spout, item.range.id.topic): plan.txid for item in plan.ranges}
     if seen.done_plan is None and seen.reset is not None and seen.reset.states == "adopt":
-        known |= dict.fromkeys(begun, seen.done)  # the rows are of before, and may have it
+        # the rows are of before: where this incarnation begins says nothing of what they hold
+        stood = seen.reset.stood
+        held = _topics(stored, stored.spouts) if stood is None else {(item.spout, item.id.topic) for item in stood}
+        known |= dict.fromkeys(held, seen.done)
     return known
 
 
