@@ -119,10 +119,9 @@ def attributes(kind: type) -> dict[str, str]:
 
 
 def _noted(kind: type) -> Iterator[tuple[str, str]]:
-    if kind.__module__ not in sys.modules:  # pickles name it by a module that is no more
-        return
-    body = _classes(inspect.getfile(kind))[kind.__name__].body
-    for node, below in itertools.pairwise(body):
+    # pickles may name it by a module that it does not stand in any more, which may be loaded or not
+    written = _classes(inspect.getfile(kind)).get(kind.__name__) if kind.__module__ in sys.modules else None
+    for node, below in itertools.pairwise(written.body if written is not None else ()):
         if not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)):
             continue
         target: ast.expr | None = node.target if isinstance(node, ast.AnnAssign) else None
