@@ -26,8 +26,8 @@ from trident.coordinators.batches.work import Work
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions import deciding
 from trident.coordinators.holding import carrying_out, standing, taken, takeover
+from trident.coordinators.ledger.memory import beginnings as memory_beginnings
 from trident.coordinators.ledger.memory import decisions as memory_decisions
-from trident.coordinators.ledger.memory import ledger as memory_ledger
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.ledger.rules import decisions as decision_rules
@@ -314,7 +314,7 @@ BUGS = (
     ),
     PlantedBug(
         "a version that is refused is stored",
-        _patched(memory_ledger, "merged_spec", lambda stored, given: given),
+        _patched(memory_beginnings, "merged_spec", lambda stored, given: given),
     ),
     PlantedBug(
         "a version is registered before its states are looked at",
