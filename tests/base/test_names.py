@@ -131,7 +131,7 @@ def test_a_column_is_refused_when_the_topology_is_built(
 
 def fake_aggregate(keys: tuple[str, ...], aggregators: dict[str, object], *, stored: bool) -> object:
     kept = {name: SimpleNamespace(by=None, suffix="", merge=Merge.ADD, combine=None) for name in aggregators}
-    return SimpleNamespace(keys=keys, kept=kept, stored=stored, texts={}, combine_of=lambda name: None)
+    return SimpleNamespace(keys=keys, kept=kept, stored=stored, texts={}, results={}, combine_of=lambda name: None)
 
 
 def test_a_table_may_have_a_schema_and_none_of_the_librarys_names() -> None:
