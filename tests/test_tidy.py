@@ -28,6 +28,7 @@ TASK_CLOCKS = (
     "spouts/files/folder.py",
     "spouts/kafka/progress.py",
     "spouts/kafka/topics.py",
+    "spouts/queue/calling.py",
     "spouts/queue/child.py",
     "spouts/queue/instance.py",
     "spouts/queue/kafka_commits.py",

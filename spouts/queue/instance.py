@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import queue
 import subprocess
 import sys
@@ -19,10 +18,11 @@ from typing import Final
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency, RollingLatency
-from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.lasting import Doubling
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
+from trident.spouts.queue.pickling import unpickled
 from trident.spouts.queue.wire import (
     Ack,
     Alive,
@@ -184,14 +184,13 @@ class SpoutInstance:
 
         A process that the spout has forked may outlive it and keep the pipe open, so its end is not waited for alone.
         """
-        looks, limit = 0, _SILENT_LOOKS
+        looks, silence = 0, Doubling(_SILENT_LOOKS)
         while not self._end.poll(_LOOK_S):
             if self._process.poll() is not None:
                 return self._end.poll()
             looks += 1
-            if looks == limit:
+            if silence.is_due(looks):
                 self._tell_of_silence(looks * _LOOK_S)
-                limit *= 2
         return True
 
     def _tell_of_silence(self, seconds: float) -> None:
@@ -209,7 +208,7 @@ class SpoutInstance:
         match heard:
             case Emitted(first, pickled):
                 self._idle_after = None
-                messages = [_unpickled(each) for each in pickled]
+                messages = [unpickled(each) for each in pickled]
                 self._emitted.put(
                     [(each, Delivery(self.number, serial)) for serial, each in enumerate(messages, first)]
                 )
@@ -249,11 +248,3 @@ class SpoutInstance:
             self._end.send(first)
             while (said := self._to_say.get()) is not None:
                 self._end.send(said)
-
-
-def _unpickled(pickled: bytes) -> Message:
-    try:
-        message: Message = pickle.loads(pickled)  # noqa: S301 - of a process that was started here
-    except Exception as error:  # noqa: BLE001 - users' values
-        raise FatalError(f"gave values that can't be unpickled: {type_and_place(error)}") from None
-    return message

@@ -35,10 +35,10 @@ _SPOUTS = (
 """A user's own spout breaks its word, and would break it for the next batch."""
 
 _RECEIVING = (
-    "spouts/queue/child.py::_check",
-    "spouts/queue/child.py::_pickled",
     "spouts/queue/instance.py::SpoutInstance.check",
-    "spouts/queue/instance.py::_unpickled",
+    "spouts/queue/pickling.py::checked",
+    "spouts/queue/pickling.py::pickled",
+    "spouts/queue/pickling.py::unpickled",
     "spouts/queue/rabbitmq.py::RabbitSpout._id",
     "spouts/queue/received.py::unreadable",
 )

@@ -67,14 +67,14 @@ ACKING: Final = (
     ),
     Mutant(
         "a message without an id is refused where ids are remembered",
-        "spouts/queue/child.py",
+        "spouts/queue/pickling.py",
         "        if ids_are_needed:\n",
         "        if False:\n",
         _PROCESS,
     ),
     Mutant(
         "no more is asked for than may be pending",
-        "spouts/queue/child.py",
+        "spouts/queue/calling.py",
         " and len(self._pending) < self._most\n",
         "\n",
         _PROCESS,

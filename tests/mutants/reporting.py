@@ -112,7 +112,7 @@ REPORTING: Final = (
     ),
     Mutant(
         "one message in so many is measured",
-        "spouts/queue/child.py",
+        "spouts/queue/calling.py",
         "            if serial % SAMPLED == 0:\n",
         "            if True:\n",
         _LATENCY,

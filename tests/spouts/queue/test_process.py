@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,12 @@ from pyspark import cloudpickle
 from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, Misbehaviour
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
-from trident.spouts.queue import child, instance
+from trident.spouts.queue import calling, child, instance
 from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
 from trident.spouts.queue.instance import SpoutInstance
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.wire import Hangs
-from trident.spouts.queue.writing import Writer
 
 LONGEST_S = 15.0
 ROOT = Path(__file__).parents[3]
@@ -315,27 +313,6 @@ def test_a_call_that_does_not_return_is_named_and_ends_with_the_run(
     assert "does not end" in caplog.text
 
 
-def test_hangs_are_told_again_whenever_twice_as_much_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "LONG_S", 0.05)
-    monkeypatch.setattr(child, "_LOOK_S", 0.01)
-    heard: list[object] = []
-
-    class End:
-        def send(self, said: object) -> None:
-            if isinstance(said, Hangs):
-                heard.append(said)
-            if len(heard) == 3:
-                raise SystemExit
-
-    loop = child.SpoutLoop(FileQueueSpout(Path("unused")), SpoutContext("s", 1), Writer(End()))  # type: ignore[arg-type]
-    with pytest.raises(SystemExit), loop._calling("ack()"):
-        loop.tell_of_hangs()
-    seconds = [said.seconds for said in heard if isinstance(said, Hangs)]
-    assert len(seconds) == 3
-    assert seconds[1] >= 0.1
-    assert seconds[2] >= 0.2
-
-
 def test_a_process_that_is_stopped_is_named(
     queue: FileQueue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,48 +380,9 @@ def test_who_waits_for_its_source_has_not_said_that_there_is_nothing(queue: File
     queue.put(["a"])
     with running(LateSpout(queue.path)) as started:
         started.wait_for_first(LONGEST_S)
-        time.sleep(5 * child.QUIET_S)
+        time.sleep(5 * calling.QUIET_S)
         assert not started.is_idle
         queue.path.with_name("joined").touch()
         [(_, delivery)] = taken(started, 1)
         started.ack((delivery.serial,))
         until(lambda: started.is_idle)
-
-
-def test_a_spout_that_gives_nothing_though_there_is_something_is_told_of_again_and_again() -> None:
-    held = child.Held()
-    said = [held.look("why" if now < 60 else "", float(now)) for now in range(80)]
-    assert [each.seconds for each in said if each is not None] == [10, 20, 40]
-
-
-def test_no_more_than_half_of_the_horizon_is_under_way(tmp_path: Path) -> None:
-    here, _ = Pipe()
-    spout = FileQueueSpout(tmp_path)
-    spout.horizon = 7
-    assert child.SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == 3
-    spout.horizon = 0
-    assert child.SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == spout.max_pending
-
-
-class HoldsBackSpout(FileQueueSpout):
-    """Gives one message again and again, and says why it gives no other."""
-
-    def next_tuple(self) -> Message | None:
-        return Message({"body": "x"}, "one", True)
-
-    def holds_back(self) -> str:
-        return "one fails"
-
-
-def test_one_that_fails_again_and_again_is_no_reason_to_be_silent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(child, "LONG_S", 0.05)
-    sent: list[object] = []
-    loop = child.SpoutLoop(HoldsBackSpout(tmp_path), SpoutContext("s", 1), Writer(Pipe()[0]))
-    monkeypatch.setattr(loop._writer, "send", sent.append)
-    monkeypatch.setattr(loop._writer, "emit", lambda _: 0)
-    deadline = time.monotonic() + 10
-    while not sent and time.monotonic() < deadline:
-        loop._ask()
-    assert [type(each).__name__ for each in sent] == ["HoldsBack"]

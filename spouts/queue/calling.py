@@ -1,0 +1,206 @@
+"""The thread of a spout's process that calls the spout, and what it says of these calls."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from trident.base.errors import RetryableError, TridentError
+from trident.base.failure import Failure
+from trident.base.latency import SAMPLED
+from trident.base.user_code import type_and_place
+from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.lasting import LONG_S, Doubling, HeldBack
+from trident.spouts.queue.pickling import checked, pickled
+from trident.spouts.queue.waits import INACTIVE_S
+from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Said, SetActive, Stop
+from trident.spouts.queue.writing import Writer
+
+QUIET_S: Final = 0.2
+"""For so long there has to be nothing, from the beginning on or since the last message, before it is said that there is
+nothing: what a server has to deliver it delivers when it has been asked."""
+_MEND_IT: Final = "Mend it and start again; what may pass by itself is to be raised as RetryableError"
+_LOOK_S: Final = 1.0
+_MOST_SAMPLES: Final = 1_000
+
+
+class SpoutError(Exception):
+    """The spout has raised, and its process ends."""
+
+    def __init__(self, raised: Raised) -> None:
+        super().__init__(raised.what)
+        self.raised = raised
+
+
+class SpoutLoop:
+    """Calls a spout as it is told to, in one thread; see `AckingSpout`."""
+
+    def __init__(self, spout: AckingSpout, context: SpoutContext, writer: Writer) -> None:
+        self._spout = spout
+        self._context = context
+        self._writer = writer
+        self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
+        self._pending: dict[int, tuple[str | None, float]] = {}
+        self._took: deque[float] = deque(maxlen=_MOST_SAMPLES)
+        self._most = min(spout.max_pending, max(1, spout.horizon // 2)) if spout.horizon else spout.max_pending
+        self._streak = 0
+        self._held = HeldBack(LONG_S)
+        self._settlings = 0
+        self._is_idle = False
+        """Whether the coordinator was told that there is nothing more."""
+        self._last_at = time.monotonic()
+        self._call: tuple[str, float] | None = None
+        self._active = False
+        self._stops = False
+
+    def hear(self, said: Said) -> None:
+        """Take in what the coordinator says; from any thread."""
+        self._said.put(said)
+
+    def run(self) -> None:
+        """Call the spout until it is to stop, or raises."""
+        try:
+            self._open()
+            while not self._stops:
+                self._carry_out(self._pause())
+                if self._may_ask:
+                    self._ask()
+            self._close()
+            self._writer.send(Closed())
+        except SpoutError as error:
+            self._writer.send(error.raised)
+
+    def _open(self) -> None:
+        with self._calling("open()"):
+            self._spout.open(self._context)
+
+    def _close(self) -> None:
+        if self._active:
+            self._set_active(False)
+        with self._calling("close()"):
+            self._spout.close()
+
+    @property
+    def _may_ask(self) -> bool:
+        return self._active and not self._stops and len(self._pending) < self._most
+
+    def _pause(self) -> float:
+        """Return for how long nothing is to be done but to hear."""
+        if not self._may_ask:
+            return INACTIVE_S
+        return self._spout.wait.pause(self._streak) if self._streak else 0.0
+
+    def _carry_out(self, pause: float) -> None:
+        with suppress(queue.Empty):
+            said = self._said.get(timeout=pause) if pause else self._said.get_nowait()
+            while True:
+                self._one(said)
+                said = self._said.get_nowait()
+
+    def _one(self, said: Said) -> None:
+        match said:
+            case Ack(serials):
+                self._ack(serials)
+            case Fail(serials, reason):
+                self._fail(serials, reason)
+            case SetActive(active):
+                if active is not self._active:
+                    self._set_active(active)
+            case Stop():
+                self._stops = True
+
+    def _set_active(self, active: bool) -> None:
+        self._active = active
+        self._last_at = time.monotonic()
+        with self._calling("activate()" if active else "deactivate()"):
+            (self._spout.activate if active else self._spout.deactivate)()
+
+    def _ack(self, serials: tuple[int, ...]) -> None:
+        self._settled()
+        now = time.monotonic()
+        for serial in serials:
+            id_, since = self._pending.pop(serial)
+            if serial % SAMPLED == 0:
+                self._took.append(now - since)
+            with self._calling("ack()"):
+                self._spout.ack(id_)
+                for hook in self._spout.hooks:
+                    hook.acked(id_, now - since)
+
+    def _settled(self) -> None:
+        """There may be something again: what was failed, or what was kept back until something is acked."""
+        self._settlings += 1
+        self._streak = 0
+        self._is_idle = False
+        self._last_at = time.monotonic()
+
+    def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        self._settled()
+        for serial in serials:
+            id_, _ = self._pending.pop(serial)
+            with self._calling("fail()"):
+                self._spout.fail(id_)
+                for hook in self._spout.hooks:
+                    hook.failed(id_, reason)
+
+    def _ask(self) -> None:
+        with self._calling("next_tuple()"):
+            message = self._spout.next_tuple()
+            if message is None:
+                self._streak += 1
+                self._look_whether_it_holds_back()
+                if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S and not self._spout.is_waiting():
+                    self._is_idle = True
+                    self._writer.send(Idle(self._settlings))
+                return
+            given = checked(message, ids_are_needed=self._spout.horizon > 0)
+            for hook in self._spout.hooks:
+                hook.emitted(given)
+            parcel = pickled(given)
+            if given.is_redelivered:
+                self._look_whether_it_holds_back()
+            else:
+                self._held.end()
+        self._streak = 0
+        self._is_idle = False
+        self._last_at = time.monotonic()
+        self._pending[self._writer.emit(parcel)] = (given.id, self._last_at)
+
+    def _look_whether_it_holds_back(self) -> None:
+        if (held := self._held.look(self._spout.holds_back(), time.monotonic())) is not None:
+            self._writer.send(held)
+
+    @contextmanager
+    def _calling(self, what: str) -> Iterator[None]:
+        self._call = (what, time.monotonic())
+        try:
+            yield
+        except TridentError as error:
+            raise SpoutError(Raised(what, str(error), isinstance(error, RetryableError))) from None
+        except Exception as error:  # noqa: BLE001 - users' code
+            raise SpoutError(Raised(what, f"raised {type_and_place(error)}. {_MEND_IT}", may_pass=False)) from None
+        finally:
+            self._call = None
+
+    def tell_of_hangs(self) -> None:
+        """Say that the process runs, and, again and again, when a call does not return; for a thread of its own."""
+        told: tuple[str, float] | None = None
+        hanging = Doubling(LONG_S)
+        while True:
+            time.sleep(_LOOK_S)
+            self._writer.send(Alive(tuple(_taken(self._took))))
+            call = self._call
+            if call is None or call != told:
+                told, hanging = call, Doubling(LONG_S)
+            if call is not None and hanging.is_due(seconds := time.monotonic() - call[1]):
+                self._writer.send(Hangs(call[0], seconds))
+
+
+def _taken(samples: deque[float]) -> Iterator[float]:
+    with suppress(IndexError):
+        while True:
+            yield samples.popleft()

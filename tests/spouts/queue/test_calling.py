@@ -1,0 +1,83 @@
+"""The thread that calls a spout, without a process around it: how much it asks for, and what it says of what lasts."""
+
+from __future__ import annotations
+
+import time
+from multiprocessing import Pipe
+from pathlib import Path
+
+import pytest
+
+from tests.spouts.queue.file_queue import FileQueueSpout
+from trident.spouts.queue import calling
+from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.calling import SpoutLoop
+from trident.spouts.queue.lasting import Doubling, HeldBack
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.wire import Hangs
+from trident.spouts.queue.writing import Writer
+
+
+def test_what_lasts_is_told_whenever_twice_as_much_time_has_passed() -> None:
+    telling = Doubling(10)
+    assert [lasted for lasted in range(50) if telling.is_due(lasted)] == [10, 20, 40]
+
+
+def test_a_spout_that_gives_nothing_though_there_is_something_is_told_of_again_and_again() -> None:
+    held = HeldBack(10)
+    said = [held.look("why" if now < 60 else "", float(now)) for now in range(80)]
+    assert [each.seconds for each in said if each is not None] == [10, 20, 40]
+
+
+def test_hangs_are_told_again_whenever_twice_as_much_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "LONG_S", 0.05)
+    monkeypatch.setattr(calling, "_LOOK_S", 0.01)
+    heard: list[object] = []
+
+    class End:
+        def send(self, said: object) -> None:
+            if isinstance(said, Hangs):
+                heard.append(said)
+            if len(heard) == 3:
+                raise SystemExit
+
+    loop = SpoutLoop(FileQueueSpout(Path("unused")), SpoutContext("s", 1), Writer(End()))  # type: ignore[arg-type]
+    with pytest.raises(SystemExit), loop._calling("ack()"):
+        loop.tell_of_hangs()
+    seconds = [said.seconds for said in heard if isinstance(said, Hangs)]
+    assert len(seconds) == 3
+    assert seconds[1] >= 0.1
+    assert seconds[2] >= 0.2
+
+
+def test_no_more_than_half_of_the_horizon_is_under_way(tmp_path: Path) -> None:
+    here, _ = Pipe()
+    spout = FileQueueSpout(tmp_path)
+    spout.horizon = 7
+    assert SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == 3
+    spout.horizon = 0
+    assert SpoutLoop(spout, SpoutContext("s", 1), Writer(here))._most == spout.max_pending
+
+
+class HoldsBackSpout(FileQueueSpout):
+    """Gives one message again and again, and says why it gives no other."""
+
+    def next_tuple(self) -> Message | None:
+        return Message({"body": "x"}, "one", True)
+
+    def holds_back(self) -> str:
+        return "one fails"
+
+
+def test_one_that_fails_again_and_again_is_no_reason_to_be_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "LONG_S", 0.05)
+    sent: list[object] = []
+    loop = SpoutLoop(HoldsBackSpout(tmp_path), SpoutContext("s", 1), Writer(Pipe()[0]))
+    monkeypatch.setattr(loop._writer, "send", sent.append)
+    monkeypatch.setattr(loop._writer, "emit", lambda _: 0)
+    deadline = time.monotonic() + 10
+    while not sent and time.monotonic() < deadline:
+        loop._ask()
+    assert [type(each).__name__ for each in sent] == ["HoldsBack"]
