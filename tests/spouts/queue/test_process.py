@@ -9,67 +9,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pyspark import cloudpickle
 
 from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, Misbehaviour
+from tests.spouts.queue.processes import LONGEST_S, is_gone, running, taken, until
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
 from trident.spouts.queue import calling, child, instance
-from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
-from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.acking import SpoutContext, SpoutHook
 from trident.spouts.queue.message import Message
-from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.wire import Hangs
 
-LONGEST_S = 15.0
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
 def queue(tmp_path: Path) -> FileQueue:
     return FileQueue(tmp_path / "queue.sqlite")
-
-
-@contextmanager
-def running(spout: AckingSpout, *, active: bool = True) -> Iterator[SpoutInstance]:
-    started = SpoutInstance(cloudpickle.dumps(spout), SpoutContext("s", 1))
-    started.set_active(active)
-    try:
-        yield started
-    finally:
-        started.close(1.0)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    latest = time.monotonic() + LONGEST_S
-    while not condition():
-        assert time.monotonic() < latest, "it never comes to this"
-        time.sleep(0.01)
-
-
-def taken(started: SpoutInstance, count: int) -> list[tuple[Message, Delivery]]:
-    found: list[tuple[Message, Delivery]] = []
-
-    def take() -> bool:
-        found.extend(started.take(count - len(found)))
-        return len(found) >= count
-
-    until(take)
-    return found
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return state == "Z"
 
 
 def test_messages_come_in_order_and_each_is_acked_or_failed_by_its_own_process(queue: FileQueue) -> None:
@@ -350,7 +308,7 @@ def test_the_process_ends_with_its_coordinator_and_the_source_gives_again_what_i
         [sys.executable, "-c", COORDINATOR, str(queue.path)],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
     ) as coordinator:
         assert coordinator.stdout is not None
         pid = int(coordinator.stdout.readline())
