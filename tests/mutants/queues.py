@@ -6,13 +6,13 @@ from typing import Final
 
 from tests.mutants.mutant import Mutant
 
-_BODIES = ("tests/spouts/test_queue_bodies.py",)
+_BODIES = ("tests/spouts/queue/test_bodies.py",)
 _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
 _EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
 _COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
 _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
-_HTTP = ("tests/spouts/test_http_push.py",)
+_HTTP = ("tests/spouts/queue/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
 _TO_THE_END = ("integration_tests/queues/test_read_to_the_end.py",)
 _REDIS = ("integration_tests/queues/test_redis_streams.py",)

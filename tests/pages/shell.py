@@ -19,7 +19,7 @@ from trident.cli.app import app
 
 OTHERS: Final = {
     "export": "the shell's own",
-    "curl": "a program of others; tests/spouts/test_http_push.py sends the same request",
+    "curl": "a program of others; tests/spouts/queue/test_http_push.py sends the same request",
     "docker": "a program of others: its file and services are looked up",
 }
 """What nothing runs, and why."""
