@@ -7,6 +7,7 @@ while, so that the source gives again what is pending.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -20,7 +21,7 @@ from typing import Final
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout
 from trident.spouts.queue.calling import SpoutError, SpoutLoop
-from trident.spouts.queue.wire import Raised, Stop
+from trident.spouts.queue.wire import Logged, Raised, Stop
 from trident.spouts.queue.writing import Writer
 
 GRACE_S: Final = 5.0
@@ -28,6 +29,18 @@ GRACE_S: Final = 5.0
 LINGER_S: Final = 1.0
 """How long threads that the spout has left behind may still keep the process, which has said its last word."""
 _LOOK_S: Final = 1.0
+
+
+class _ToCoordinator(logging.Handler):
+    """Has the library's own lines logged where the topology runs: here nobody has set up a log."""
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(logging.INFO)
+        self._writer = writer
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send a line."""
+        self._writer.send(Logged(record.name, record.levelno, record.getMessage()))
 
 
 def _listen(end: Connection, loop: SpoutLoop) -> None:
@@ -70,6 +83,9 @@ def main() -> None:
     end = Connection(int(sys.argv[1]))
     sys.path[:], pickled, context = end.recv()
     writer = Writer(end)
+    log = logging.getLogger("trident")
+    log.setLevel(logging.INFO)
+    log.addHandler(_ToCoordinator(writer))
     try:
         spout = _unpickled(pickled)
     except SpoutError as error:

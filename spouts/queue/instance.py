@@ -33,6 +33,7 @@ from trident.spouts.queue.wire import (
     Heard,
     HoldsBack,
     Idle,
+    Logged,
     Raised,
     Said,
     SetActive,
@@ -229,6 +230,8 @@ class SpoutInstance:
                     seconds,
                     why,
                 )
+            case Logged(logger, level, text):
+                logging.getLogger(logger).log(level, "%s", text)
             case Alive(took):
                 self._latency.add(took, time.monotonic())
 

@@ -93,4 +93,13 @@ class HoldsBack:
     seconds: float
 
 
-Heard = Emitted | Idle | Alive | Hangs | HoldsBack | Raised | Closed
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What the library has logged in the process, where nobody sees to a log."""
+
+    logger: str
+    level: int
+    text: str
+
+
+Heard = Emitted | Idle | Alive | Hangs | HoldsBack | Logged | Raised | Closed

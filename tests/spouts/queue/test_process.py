@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, Misbehaviou
 from tests.spouts.queue.processes import LONGEST_S, is_gone, running, taken, until
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
+from trident.spouts import HttpPushSpout
 from trident.spouts.queue import calling, child, instance
 from trident.spouts.queue.acking import SpoutContext, SpoutHook
 from trident.spouts.queue.message import Message
@@ -281,6 +283,19 @@ def test_a_process_that_is_stopped_is_named(
         until(lambda: f"the process {started.pid} of its spout has said nothing for 2 s" in caplog.text)
         os.kill(started.pid, signal.SIGCONT)
         assert started.close()
+
+
+def test_what_the_library_logs_there_is_in_the_log_here(caplog: pytest.LogCaptureFixture) -> None:
+    def said() -> list[str]:
+        return [each.getMessage() for each in caplog.records if each.name == "trident.queues"]
+
+    with caplog.at_level(logging.INFO, "trident.queues"), running(HttpPushSpout(port=0)):
+        until(lambda: said() != [])
+        (text,) = said()
+        assert text.startswith("stream s: messages may be posted to 127.0.0.1:")
+        port = int(text.rpartition(":")[2].removesuffix("/"))
+        with socket.create_connection(("127.0.0.1", port), timeout=LONGEST_S):
+            pass
 
 
 COORDINATOR = """
