@@ -37,8 +37,8 @@ class GivenBack:
     reason: Failure
 
 
-class Delivered(StrEnum):
-    """What a message was when it was delivered."""
+class Known(StrEnum):
+    """What is known of a message that is delivered."""
 
     NEW = "new"
     UNDER_WAY = "under_way"
@@ -116,22 +116,22 @@ class PendingMessages:
         """Return the ids that are remembered and those that are held, in the order in which they are done."""
         return (*self._done, *(item.id for item in self._held if not item.id.startswith(_UNNAMED)))
 
-    def add(self, message: Message, delivery: Delivery, now: float) -> Delivered:
+    def add(self, message: Message, delivery: Delivery, now: float) -> Known:
         """Hear of a delivery; a message that is new is put behind all others.
 
         Of one that is done the delivery is to be acked at once; of one that is under way with the others.
         """
         if message.id is not None and message.id in self._done:
-            return Delivered.DONE
+            return Known.DONE
         known = self._by_id.get(message.id) if message.id is not None else None
         if known is not None:
             known.deliveries.append(delivery)
-            return Delivered.UNDER_WAY
+            return Known.UNDER_WAY
         id_ = self._named(message)
         item = _Held(id_, message.values, now, [delivery])
         self._held.append(item)
         self._by_id[id_] = item
-        return Delivered.NEW
+        return Known.NEW
 
     def plan(self, start: int, stop: int) -> None:
         """Hear that a range is a batch's by now."""

@@ -18,7 +18,7 @@ from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import Message, Values
-from trident.spouts.queue.pending import Delivered, Delivery, GivenBack, PendingMessages
+from trident.spouts.queue.pending import Delivery, GivenBack, Known, PendingMessages
 
 _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "messages"
@@ -247,9 +247,9 @@ class AckingSource(HeldRowsSource):
         with self._lock:
             for message, delivery in taken:
                 what = self._pending.add(message, delivery, now)
-                if what is Delivered.DONE:
+                if what is Known.DONE:
                     known.append(delivery)
-                elif what is Delivered.NEW and message.is_redelivered:
+                elif what is Known.NEW and message.is_redelivered:
                     self._tell_of_old()
         self._ack(known)
 

@@ -53,7 +53,7 @@ NOT_ASKED: Mapping[str, str] = {
     "TookOver": _RESULT,
     "RunListener": "its subclasses are a user's own",
     "InputRecord": _RESULT + ", a dict",
-    "Collector": _RESULT + "; asked in tests/dsl/test_collecting.py",
+    "Collector": _RESULT + "; asked in tests/dsl/test_task_collector.py",
     "OperationContext": _RESULT,
     "Equals": "asked with two fields, as it needs, in test_row_verbs.py",
     "AckingSpout": "its subclasses are a user's own",

@@ -574,5 +574,33 @@ LANGUAGE: Final = (
         "            if False:\n",
         ("integration_tests/dsl/test_nested_values.py",),
     ),
+    Mutant(
+        "a function that would run nothing when it is called is refused",
+        "trident/operations/sending.py",
+        "    if any(map(inspect.isgeneratorfunction, _called(function))):\n",
+        "    if False:\n",
+        ("tests/dsl/test_task_collector.py",),
+    ),
+    Mutant(
+        "an object whose call is a promise is refused",
+        "trident/operations/sending.py",
+        "    return function, type(function).__call__\n",
+        "    return function, function\n",
+        ("tests/dsl/test_task_collector.py",),
+    ),
+    Mutant(
+        "what is made of a group keeps a null key as it is",
+        "trident/operations/going_through.py",
+        "as_type(kept.column(each.name), each.type)",
+        "kept.column(each.name).cast(each.type)",
+        _BY_ROW,
+    ),
+    Mutant(
+        "what a user's code returns instead of running is no success",
+        "trident/operations/user_objects.py",
+        "    if inspect.isgenerator(made) or",
+        "    if False and",
+        ("tests/dsl/test_user_functions.py::test_what_peek_s_function_has_not_run_is_an_error",),
+    ),
 )
 """Each guard removed by one change."""

@@ -152,4 +152,18 @@ REPORTING: Final = (
         "",
         _TICKS,
     ),
+    Mutant(
+        "no text of any length keeps the process from its heartbeat",
+        "coordinators/reported.py",
+        're.split(r"(\\s)", text[:_LOOKED_AT])\n    return "".join(whole) + "…"',
+        're.split(r"(\\s)", text + " ")\n    return "".join(whole) + "…"',
+        ("tests/coordinators/test_reporting.py::test_a_text_of_any_length_is_reported_at_once",),
+    ),
+    Mutant(
+        "of a text that is cut the last word is left out",
+        "coordinators/reported.py",
+        '    return "".join(whole) + "…"\n',
+        "    return text[:_LOOKED_AT]\n",
+        ("tests/coordinators/test_reporting.py::test_what_is_like_a_login_is_not_shown",),
+    ),
 )

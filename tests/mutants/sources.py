@@ -363,4 +363,11 @@ SOURCES = (
         "        self._done = stop\n",
         _RECEIVING,
     ),
+    Mutant(
+        "a byte order mark is taken off a file's first line alone",
+        "spouts/files/csv_lines.py",
+        "BOM_UTF8 + b",
+        "b",
+        _CSV,
+    ),
 )

@@ -12,13 +12,13 @@ from unittest.mock import patch
 from trident.base.ranges import OffsetRange, PartitionId
 from trident.spouts.queue import source as acking
 from trident.spouts.queue.message import Message
-from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
+from trident.spouts.queue.pending import Delivery, Known, PendingMessages
 from trident.spouts.queue.source import AckingSource
 
 _ADD, _PLANNED, _BEGIN_FROM = PendingMessages.add, AckingSource.planned, AckingSource.begin_from
 
 
-def reads_what_is_done(pending: PendingMessages, message: Message, delivery: Delivery, now: float) -> Delivered:
+def reads_what_is_done(pending: PendingMessages, message: Message, delivery: Delivery, now: float) -> Known:
     """Hold a message whose ack was lost as a new one."""
     if message.id is not None:
         pending._done.pop(message.id, None)

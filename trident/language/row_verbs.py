@@ -15,12 +15,12 @@ from trident.base.errors import ConfigurationError
 from trident.graph.nodes import Node
 from trident.graph.rooted import refuse_without_roots
 from trident.operations.base import Operation, check_field, nullable
-from trident.operations.collecting import Collects
 from trident.operations.columns import Rename
 from trident.operations.functions import FilterFunction, FlatMapLists, MapFunction, Peek, parse_fields
 from trident.operations.processing import ProcessFunction
 from trident.operations.row_functions import RowFilter, RowFunction, RowLists, RowMask, RowValues
 from trident.operations.sending import check_callable_with_batch, check_sendable, refuse_asynchronous, refuse_generators
+from trident.operations.task_collector import Collects
 from trident.operations.user_objects import check_lifecycle, check_takes
 from trident.spouts.arrow_types import arrow_schema
 

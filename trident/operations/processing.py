@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from trident.operations.base import HIDDEN, BatchContext, Fields, nullable
-from trident.operations.collecting import CollectRows, Collects
+from trident.operations.task_collector import CollectRows, Collects
 from trident.operations.tasks import in_python
 from trident.operations.user_objects import place_of
 from trident.spouts.arrow_types import arrow_schema

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trident.base.failure import Failure
 from trident.spouts.queue.message import Message
-from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
+from trident.spouts.queue.pending import Delivery, Known, PendingMessages
 
 
 def message(id_: str | None) -> Message:
@@ -30,7 +30,7 @@ class Giver:
 
 def test_a_message_stands_behind_all_others_and_is_acked_when_it_is_done() -> None:
     pending, give = PendingMessages(7), Giver()
-    assert [pending.add(message(id_), give(), 0.0) for id_ in "abc"] == [Delivered.NEW] * 3
+    assert [pending.add(message(id_), give(), 0.0) for id_ in "abc"] == [Known.NEW] * 3
     assert (pending.first, pending.stop, pending.ids(7, 9)) == (7, 10, ("a", "b"))
     assert pending.between(8, 10) == (("b",), ("c",))
     assert pending.finish(9) == (Delivery(1, 1), Delivery(1, 2))
@@ -41,10 +41,10 @@ def test_a_message_stands_behind_all_others_and_is_acked_when_it_is_done() -> No
 def test_what_is_given_again_is_known_by_its_id() -> None:
     pending, give = PendingMessages(), Giver()
     pending.add(message("a"), give(), 0.0)
-    assert pending.add(message("a"), give(), 0.0) is Delivered.UNDER_WAY
+    assert pending.add(message("a"), give(), 0.0) is Known.UNDER_WAY
     assert pending.stop == 1
     assert pending.finish(1) == (Delivery(1, 1), Delivery(1, 2)), "each delivery wants its ack"
-    assert pending.add(message("a"), give(), 0.0) is Delivered.DONE
+    assert pending.add(message("a"), give(), 0.0) is Known.DONE
     assert pending.stop == 1
 
 
@@ -53,14 +53,14 @@ def test_ids_are_remembered_up_to_the_horizon_and_the_oldest_go() -> None:
     pending.add(message("d"), give(), 0.0)
     pending.finish(1)
     assert pending.remembered == 3
-    assert [pending.add(message(id_), give(), 0.0) for id_ in "abcd"] == [Delivered.NEW, *[Delivered.DONE] * 3]
+    assert [pending.add(message(id_), give(), 0.0) for id_ in "abcd"] == [Known.NEW, *[Known.DONE] * 3]
 
 
 def test_messages_without_an_id_are_others_than_those_that_are_pinned() -> None:
     before, give = PendingMessages(horizon=0), Giver()
     before.add(message(None), give(), 0.0)
     pending = PendingMessages(pinned=before.ids(0, 1), horizon=0)
-    assert pending.add(message(None), give(), 0.0) is Delivered.NEW
+    assert pending.add(message(None), give(), 0.0) is Known.NEW
     assert (pending.finish(1), pending.finish(2)) == ((), (Delivery(1, 2),))
 
 
@@ -69,15 +69,15 @@ def test_the_last_batch_is_remembered_whatever_the_horizon() -> None:
     for id_ in "abc":
         pending.add(message(id_), give(), 0.0)
     pending.finish(2)
-    assert [pending.add(message(id_), give(), 0.0) for id_ in "abc"] == [*[Delivered.DONE] * 2, Delivered.UNDER_WAY]
+    assert [pending.add(message(id_), give(), 0.0) for id_ in "abc"] == [*[Known.DONE] * 2, Known.UNDER_WAY]
     pending.finish(3)
-    assert pending.add(message("a"), give(), 0.0) is Delivered.NEW
+    assert pending.add(message("a"), give(), 0.0) is Known.NEW
     assert not pending.remembers_all
 
 
 def test_messages_without_an_id_are_each_a_new_one_and_are_not_remembered() -> None:
     pending, give = PendingMessages(horizon=0), Giver()
-    assert [pending.add(message(None), give(), 0.0) for _ in range(3)] == [Delivered.NEW] * 3
+    assert [pending.add(message(None), give(), 0.0) for _ in range(3)] == [Known.NEW] * 3
     assert len(set(pending.ids(0, 3))) == 3
     assert len(pending.finish(3)) == 3
     assert pending.remembered == 0
@@ -86,8 +86,8 @@ def test_messages_without_an_id_are_each_a_new_one_and_are_not_remembered() -> N
 def test_what_is_pinned_is_under_way_and_is_not_acked_before_it_is_done() -> None:
     pending, give = PendingMessages(4, pinned=["a", "b"]), Giver()
     assert pending.stop == 6
-    assert pending.add(message("b"), give(), 0.0) is Delivered.UNDER_WAY
-    assert pending.add(message("c"), give(), 0.0) is Delivered.NEW
+    assert pending.add(message("b"), give(), 0.0) is Known.UNDER_WAY
+    assert pending.add(message("c"), give(), 0.0) is Known.NEW
     assert pending.between(4, 7) is None, "its rows ended with another process"
     assert pending.plan_from(6, 10.0) == ()
     assert pending.give_back() == (Delivery(1, 2),), "of what is pinned nothing is failed: it will be done"
@@ -105,7 +105,7 @@ def test_a_batch_that_failed_gives_back_what_has_been_there_for_too_long_and_kee
     assert [each.delivery.serial for each in given] == [1, 2], "a and b waited too long"
     assert {each.reason for each in given} == {Failure.TIMED_OUT}
     assert pending.ids(0, pending.stop) == tuple("cdefg")
-    assert pending.add(message("a"), give(), 9.0) is Delivered.NEW, "it was given back, and comes again"
+    assert pending.add(message("a"), give(), 9.0) is Known.NEW, "it was given back, and comes again"
 
 
 def test_only_the_batch_that_failed_gives_back_those_behind_it_are_planned_again() -> None:
@@ -139,7 +139,7 @@ def test_what_is_failed_by_itself_goes_back_when_its_batch_is_planned_again_and_
         (4, "not_acked"),
         (6, "operation"),
     ]
-    assert pending.add(message("b"), give(), 5.0) is Delivered.NEW, "it comes again at once"
+    assert pending.add(message("b"), give(), 5.0) is Known.NEW, "it comes again at once"
     assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("a", "c"), True)
     pending.plan(0, 2)
     assert pending.plan_from(2, 0.0) == ()
@@ -251,8 +251,8 @@ def test_lives(data: st.DataObject) -> None:
                 id_ = data.draw(st.sampled_from("abcdefghij"))
                 delivery = give()
                 what = pending.add(message(id_), delivery, now)
-                assert (what is Delivered.DONE) == (id_ in model.done)
-                if what is not Delivered.DONE:
+                assert (what is Known.DONE) == (id_ in model.done)
+                if what is not Known.DONE:
                     ids[delivery.serial] = id_
                     model.open[id_] += 1
             case "plan":

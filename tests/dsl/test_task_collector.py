@@ -14,9 +14,9 @@ from trident.base.order import ORDER, level_of
 from trident.base.partitions import PARTITION
 from trident.base.trees import ROOTS, TreeWord
 from trident.operations.arrow import Expand
-from trident.operations.collecting import CollectRows
 from trident.operations.collector import Collector, InputRecord
 from trident.operations.sending import refuse_asynchronous, refuse_generators
+from trident.operations.task_collector import CollectRows
 
 DECLARED = pa.schema([pa.field("n", pa.int64())])
 SCHEMA = pa.schema(
