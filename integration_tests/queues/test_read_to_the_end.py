@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from integration_tests.queues.rabbit_queues import channel, publish, queue_of, waiting
 from integration_tests.queues.slow_line import Line, through
 from integration_tests.queues.spouts import opened, taken
-from integration_tests.queues.test_rabbitmq import channel, publish, queue_of, waiting
 from trident.base.ranges import OffsetRange
 from trident.local.rabbitmq import LocalRabbit
 from trident.spouts.queue.bodies import JsonBody
