@@ -42,7 +42,7 @@ QUEUES: Final = (
     ),
     Mutant(
         "queue: no reset of a position that is lost",
-        "spouts/queue/kafka_member.py",
+        "spouts/queue/kafka_clients.py",
         '"auto.offset.reset": "error"',
         '"auto.offset.reset": "earliest"',
         _KAFKA,
