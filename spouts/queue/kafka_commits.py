@@ -108,6 +108,8 @@ class GroupCommits:
             problem = error or place.error
             partition = partition_of(place)
             if problem is None:
+                if place.offset != self._flight.committed(partition):
+                    self._flight.note_committed(partition, None)  # it may stand behind one that was sent later
                 self._placed_here.discard(partition)
                 self._exposed.cover(partition, place.offset)
                 continue

@@ -21,6 +21,8 @@ from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, 
 from trident.spouts.queue.kafka_watch import TopicWatch
 
 _PATIENCE_S: Final = 10.0
+_PATIENCES_S: Final = (1.0, 3.0, _PATIENCE_S)
+"""How long the first answer about a group is waited for, one after the other."""
 _AT_ONCE: Final = 500
 _SERVE_S: Final = 1.0
 _OTHERS_S: Final = 5.0
@@ -43,6 +45,8 @@ class GroupMember:
         self._serve_at = 0.0
         self._ask_others_at = 0.0
         self._has_joined = False
+        self._unbegun: set[TopicPartition] = set()
+        """Those that `start` is for: the group had no position in their topic when this member came."""
         self._ended: set[TopicPartition] = set()
         self._fetched: deque[Message] = deque()
         self._error: TridentError | None = None
@@ -71,8 +75,9 @@ class GroupMember:
         """Ask for every topic, and join the group; `known` are ids of `id_of`, oldest first, within the horizon."""
         self._consumer = member_of(self._options, self._place, self._hear_of_all, self._heard_of_commit)
         admin = admin_of(self._options)
-        self._require_topics()
+        partitions = self._require_topics()
         self._topics.open(admin)
+        self._unbegun = self._look_where_it_begins(partitions)
         places = (place_named(id_, self._topics.ids) for id_ in known)
         self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
         self._commits = GroupCommits(self._place, self._flight, self._exposed, self._topics.ids)
@@ -212,7 +217,8 @@ class GroupMember:
             if not is_away(error.args[0]) and not is_moved(error.args[0]):
                 raise classify(error.args[0], self._place) from None
 
-    def _require_topics(self) -> None:
+    def _require_topics(self) -> list[TopicPartition]:
+        partitions: list[TopicPartition] = []
         for topic in self._place.topics:
             try:
                 found = self._consumer.list_topics(topic, timeout=_PATIENCE_S).topics[topic]
@@ -223,16 +229,46 @@ class GroupMember:
                 raise classify(error.args[0], self._place) from None
             if found.error is not None:
                 raise classify(found.error, self._place, topic)
+            partitions += [TopicPartition(topic, number) for number in found.partitions]
+        return partitions
+
+    def _look_where_it_begins(self, partitions: Iterable[TopicPartition]) -> set[TopicPartition]:
+        """Return the partitions that there are of topics in which the group has no position at all.
+
+        To be asked before the group is joined, and of all partitions: of those that a member is given, none may have a
+        position because they came later, or because another member has just placed the others.
+        """
+        stand = self._stand([Place(*each) for each in partitions])
+        begun = {partition.topic for partition, offset in stand.items() if offset is not None}
+        return {partition for partition in stand if partition.topic not in begun}
+
+    def _stand(self, partitions: Sequence[Place]) -> dict[TopicPartition, int | None]:
+        """Return the group's positions; raises what keeps them back, which the client says to who consumes alone."""
+        for patience in _PATIENCES_S:
+            try:
+                return self._positions(self._consumer, partitions, patience)
+            except KafkaException as error:
+                problem = error.args[0]
+                if not is_away(problem):
+                    break
+                for found in self._consumer.consume(_AT_ONCE, 0.0):
+                    if (said := found.error()) is not None:
+                        self._hear(said, found)
+                self._require_well()
+        raise classify(problem, self._place)
+
+    def _positions(
+        self, consumer: Consumer, partitions: Sequence[Place], patience: float = _PATIENCE_S
+    ) -> dict[TopicPartition, int | None]:
+        found = consumer.committed(list(partitions), patience)
+        problem = next((place.error for place in found if place.error is not None), None)
+        if problem is not None:
+            raise KafkaException(problem)
+        return {partition_of(place): position_in(place, self._topics.ids) for place in found}
 
     def _assigned(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         try:
-            found = consumer.committed(list(partitions), _PATIENCE_S)
-            problem = next((place.error for place in found if place.error is not None), None)
-            if problem is not None:
-                raise KafkaException(problem)
-            stand = {partition_of(place): position_in(place, self._topics.ids) for place in found}
-            begun = {partition.topic for partition, offset in stand.items() if offset is not None}
-            places = [self._placed(consumer, *each, each[0].topic in begun) for each in stand.items()]
+            places = [self._placed(consumer, *each) for each in self._positions(consumer, partitions).items()]
         except KafkaException as error:
             self._error = classify(error.args[0], self._place)
             return
@@ -245,13 +281,15 @@ class GroupMember:
         self._has_joined = True
         self._commits.in_rebalance(consumer)  # whoever comes after a crash begins where this one does
 
-    def _placed(self, consumer: Consumer, partition: TopicPartition, offset: int | None, is_begun: bool) -> Place:
+    def _placed(self, consumer: Consumer, partition: TopicPartition, offset: int | None) -> Place:
         """Say where a partition is read from: where the group has left it, or where it is to begin.
 
-        A first position is committed before anything is taken. One that is missing beside others of its topic is of a
-        partition that came later: from its beginning, for nobody was to skip that.
+        A first position is committed before anything is taken. One that is missing in a topic that the group had begun
+        is of a partition that came later: from its beginning, for nobody was to skip that.
         """
         self._ended.discard(partition)
+        is_begun = partition not in self._unbegun
+        self._unbegun.discard(partition)
         if offset is not None:
             self._flight.assign(partition, offset)
             self._exposed.pass_by(partition, offset)

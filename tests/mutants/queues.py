@@ -11,6 +11,7 @@ _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
 _EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
 _COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
 _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
+_BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
@@ -39,6 +40,13 @@ QUEUES: Final = (
         "        self._commits.place_here(partition)\n",
         "",
         _KAFKA,
+    ),
+    Mutant(
+        "queue: a partition that came later is read from its beginning",
+        "spouts/queue/kafka_member.py",
+        "        self._unbegun.discard(partition)\n",
+        "        is_begun = False\n",
+        _BEGINS,
     ),
     Mutant(
         "queue: no reset of a position that is lost",
@@ -131,6 +139,13 @@ QUEUES: Final = (
         'noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"',
         "False",
         _MEMBER,
+    ),
+    Mutant(
+        "queue: a commit that may have landed behind a later one is followed by that one again",
+        "spouts/queue/kafka_commits.py",
+        "                if place.offset != self._flight.committed(partition):\n",
+        "                if False:\n",
+        _COMMITS,
     ),
     Mutant(
         "queue: no commit of a group is sent while another one is out",
