@@ -156,7 +156,7 @@ class AckingKafkaSpout(AckingSpout):
     def close(self) -> None:
         """Commit what is acked and leave the group."""
         if self._member is not None:
-            self._member.close()
+            self._member.close(is_settled=set(self._emitted) <= set(self._again))
             self._member = None
 
     def _opened(self) -> GroupMember:

@@ -15,8 +15,17 @@ from trident.base.errors import TridentError
 from trident.spouts.base import StartAt
 from trident.spouts.queue.kafka_clients import admin_of, member_of
 from trident.spouts.queue.kafka_commits import GroupCommits, partition_of, position_in
-from trident.spouts.queue.kafka_errors import GroupPlace, classify, is_away, is_denied, is_moved, lost_position
+from trident.spouts.queue.kafka_errors import (
+    GroupPlace,
+    classify,
+    is_away,
+    is_denied,
+    is_moved,
+    lost_position,
+    smaller_horizon,
+)
 from trident.spouts.queue.kafka_exposed import ExposedRecords
+from trident.spouts.queue.kafka_notes import horizon_in
 from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, place_named
 from trident.spouts.queue.kafka_watch import TopicWatch
 
@@ -77,7 +86,7 @@ class GroupMember:
         admin = admin_of(self._options)
         partitions = self._require_topics()
         self._topics.open(admin)
-        self._unbegun = self._look_where_it_begins(partitions)
+        self._unbegun = self._look_where_it_begins(partitions, horizon)
         places = (place_named(id_, self._topics.ids) for id_ in known)
         self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
         self._commits = GroupCommits(self._place, self._flight, self._exposed, self._topics.ids)
@@ -120,11 +129,13 @@ class GroupMember:
         self._commits.at_once(self._consumer, partial(self._serve, 1, 0.05))
         self._require_well()
 
-    def close(self) -> None:
-        """Commit what is acked and leave the group."""
+    def close(self, *, is_settled: bool = False) -> None:
+        """Commit what is acked and leave the group; `is_settled`: it is known what became of each that was taken."""
         try:
             if self._problem is None:  # else it was raised: what is left is read again
                 self.commit()
+                if is_settled:
+                    self._commits.at_the_end(self._consumer)
         finally:
             self._consumer.close()
 
@@ -232,21 +243,26 @@ class GroupMember:
             partitions += [TopicPartition(topic, number) for number in found.partitions]
         return partitions
 
-    def _look_where_it_begins(self, partitions: Iterable[TopicPartition]) -> set[TopicPartition]:
+    def _look_where_it_begins(self, partitions: Iterable[TopicPartition], horizon: int = 0) -> set[TopicPartition]:
         """Return the partitions that there are of topics in which the group has no position at all.
 
         To be asked before the group is joined, and of all partitions: of those that a member is given, none may have a
-        position because they came later, or because another member has just placed the others.
+        position because they came later, or because another member has just placed the others. Raises `FatalError`
+        where more may be done above the positions than is remembered now.
         """
-        stand = self._stand([Place(*each) for each in partitions])
-        begun = {partition.topic for partition, offset in stand.items() if offset is not None}
-        return {partition for partition in stand if partition.topic not in begun}
+        found = self._stand([Place(*each) for each in partitions])
+        placed = [place for place in found if position_in(place, self._topics.ids) is not None]
+        before = max((horizon_in(place.metadata or "") for place in placed), default=0)
+        if 0 < horizon < before:
+            raise smaller_horizon(self._place, before, horizon)
+        begun = {place.topic for place in placed}
+        return {partition_of(place) for place in found if place.topic not in begun}
 
-    def _stand(self, partitions: Sequence[Place]) -> dict[TopicPartition, int | None]:
+    def _stand(self, partitions: Sequence[Place]) -> Sequence[Place]:
         """Return the group's positions; raises what keeps them back, which the client says to who consumes alone."""
         for patience in _PATIENCES_S:
             try:
-                return self._positions(self._consumer, partitions, patience)
+                return _committed(self._consumer, partitions, patience)
             except KafkaException as error:
                 problem = error.args[0]
                 if not is_away(problem):
@@ -257,18 +273,10 @@ class GroupMember:
                 self._require_well()
         raise classify(problem, self._place)
 
-    def _positions(
-        self, consumer: Consumer, partitions: Sequence[Place], patience: float = _PATIENCE_S
-    ) -> dict[TopicPartition, int | None]:
-        found = consumer.committed(list(partitions), patience)
-        problem = next((place.error for place in found if place.error is not None), None)
-        if problem is not None:
-            raise KafkaException(problem)
-        return {partition_of(place): position_in(place, self._topics.ids) for place in found}
-
     def _assigned(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         try:
-            places = [self._placed(consumer, *each) for each in self._positions(consumer, partitions).items()]
+            found = _committed(consumer, partitions, _PATIENCE_S)
+            places = [self._placed(consumer, place) for place in found]
         except KafkaException as error:
             self._error = classify(error.args[0], self._place)
             return
@@ -281,18 +289,21 @@ class GroupMember:
         self._has_joined = True
         self._commits.in_rebalance(consumer)  # whoever comes after a crash begins where this one does
 
-    def _placed(self, consumer: Consumer, partition: TopicPartition, offset: int | None) -> Place:
+    def _placed(self, consumer: Consumer, found: Place) -> Place:
         """Say where a partition is read from: where the group has left it, or where it is to begin.
 
         A first position is committed before anything is taken. One that is missing in a topic that the group had begun
         is of a partition that came later: from its beginning, for nobody was to skip that.
         """
+        partition, offset = partition_of(found), position_in(found, self._topics.ids)
         self._ended.discard(partition)
         is_begun = partition not in self._unbegun
         self._unbegun.discard(partition)
         if offset is not None:
             self._flight.assign(partition, offset)
             self._exposed.pass_by(partition, offset)
+            if horizon_in(found.metadata or "") != self._exposed.horizon:
+                self._flight.note_committed(partition, None)  # what is done above it may be as much as this by now
             return Place(*partition, offset)
         if (known := self._exposed.knows(partition)) is not None:
             self._topics.require_same(partition.topic)
@@ -347,6 +358,14 @@ class GroupMember:
 def place_of(record: Message) -> TopicPartition:
     """Return the partition that a record is of."""
     return TopicPartition(cast("str", record.topic()), cast("int", record.partition()))
+
+
+def _committed(consumer: Consumer, partitions: Sequence[Place], patience: float) -> list[Place]:
+    found = consumer.committed(list(partitions), patience)
+    problem = next((place.error for place in found if place.error is not None), None)
+    if problem is not None:
+        raise KafkaException(problem)
+    return found
 
 
 def _named(place: tuple[TopicPartition, int] | None) -> str:

@@ -73,6 +73,7 @@ _SERVERS = (
     "spouts/queue/kafka_errors.py::classify",
     "spouts/queue/kafka_errors.py::exchanged",
     "spouts/queue/kafka_errors.py::lost_position",
+    "spouts/queue/kafka_errors.py::smaller_horizon",
     "spouts/queue/rabbitmq_errors.py::_login_refused",
     "spouts/queue/rabbitmq_errors.py::_of_channel",
     "spouts/queue/rabbitmq_errors.py::_of_connection",

@@ -135,8 +135,8 @@ QUEUES: Final = (
     ),
     Mutant(
         "queue: a position in an older topic of the name is none",
-        "spouts/queue/kafka_commits.py",
-        'noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"',
+        "spouts/queue/kafka_notes.py",
+        'bool(topic_id) and noted.startswith(_OF_TOPIC) and noted != f"{_OF_TOPIC}{topic_id}"',
         "False",
         _MEMBER,
     ),
@@ -146,6 +146,27 @@ QUEUES: Final = (
         "                if place.offset != self._flight.committed(partition):\n",
         "                if False:\n",
         _COMMITS,
+    ),
+    Mutant(
+        "queue: who remembers fewer than may be done above the positions is refused",
+        "spouts/queue/kafka_member.py",
+        "        if 0 < horizon < before:\n",
+        "        if False:\n",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: a position notes the horizon before anything of its partition is committed",
+        "spouts/queue/kafka_member.py",
+        '            if horizon_in(found.metadata or "") != self._exposed.horizon:\n',
+        "            if False:\n",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: who ends with records whose end is not known leaves the note of its horizon",
+        "spouts/queue/kafka_member.py",
+        "                if is_settled:\n",
+        "                if True:\n",
+        _BEGINS,
     ),
     Mutant(
         "queue: no commit of a group is sent while another one is out",

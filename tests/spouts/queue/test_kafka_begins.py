@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import Consumer, KafkaError
@@ -12,9 +13,30 @@ from confluent_kafka import TopicPartition as Place
 from tests.spouts.queue.test_kafka_member import Client
 from trident.base.errors import FatalError
 from trident.spouts.base import StartAt
+from trident.spouts.queue.kafka_commits import GroupCommits
 from trident.spouts.queue.kafka_errors import GroupPlace
+from trident.spouts.queue.kafka_exposed import ExposedRecords
 from trident.spouts.queue.kafka_member import GroupMember
 from trident.spouts.queue.kafka_offsets import TopicPartition
+
+
+class NotingClient(Client):
+    """Keeps what is noted beside positions."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.notes: dict[int, str] = {}
+
+    def commit(self, offsets: list[Place], asynchronous: bool = True) -> list[Place] | None:
+        self.notes = {**self.notes, **{place.partition: place.metadata or "" for place in offsets}}
+        return super().commit(offsets, asynchronous=False)
+
+    def committed(self, places: Sequence[Place], timeout: float) -> list[Place]:
+        found = super().committed(places, timeout)
+        return [Place("t", place.partition, place.offset, self.notes.get(place.partition, "")) for place in found]
+
+    def close(self) -> None:
+        pass
 
 
 def client_of(partitions: int) -> Client:
@@ -78,3 +100,69 @@ def test_a_group_that_can_not_be_asked_about_is_not_joined(monkeypatch: pytest.M
     monkeypatch.setattr(client, "committed", lambda places, timeout: [answer])
     with pytest.raises(FatalError, match="Read on the group"):
         come(client, 1)
+
+
+def stream(client: Client, horizon: int) -> GroupMember:
+    """Return a member that has its one partition, of a stream that remembers so many records."""
+    member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.EARLIEST)
+    member._consumer = cast(Consumer, client)
+    member._exposed = ExposedRecords(horizon)
+    member._commits = GroupCommits(member._place, member._flight, member._exposed)
+    member._topics._look_at = float("inf")
+    member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], horizon)
+    given(member, client, 0)
+    return member
+
+
+def take(member: GroupMember, count: int) -> None:
+    for _ in range(1_000):
+        if count and member.take() is not None:
+            count -= 1
+    assert not count
+
+
+def test_who_remembers_fewer_than_may_be_done_above_the_positions_is_refused() -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = stream(client, 8)
+    take(member, 4)
+    for offset in (1, 2, 3):
+        member.done(TopicPartition("t", 0), offset)
+    with pytest.raises(FatalError, match=r"the last 8 records .* would remember 2\. Up to 4 .*a horizon of 8 "):
+        stream(client, 2)
+    stream(client, 8)
+    stream(client, 20)
+
+
+def test_a_partition_of_which_nothing_is_committed_yet_says_so_too() -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = stream(client, 2)
+    member.close(is_settled=True)
+    stream(client, 8)  # and dies with its first record under way, so that no position ever moves
+    with pytest.raises(FatalError, match="would remember 2"):
+        stream(client, 2)
+
+
+@pytest.mark.parametrize(("done", "is_settled", "is_let"), [(4, True, True), (4, False, False), (3, True, True)])
+def test_who_has_ended_with_nothing_done_above_the_positions_says_so(done: int, is_settled: bool, is_let: bool) -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = stream(client, 8)
+    take(member, 4)
+    for offset in range(done):
+        member.done(TopicPartition("t", 0), offset)
+    member.close(is_settled=is_settled)
+    assert client.positions == {0: done}
+    if is_let:
+        stream(client, 2)
+    else:
+        with pytest.raises(FatalError, match="would remember 2"):
+            stream(client, 2)
+
+
+def test_what_is_done_above_a_position_at_the_end_is_said() -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = stream(client, 8)
+    take(member, 2)
+    member.done(TopicPartition("t", 0), 1)
+    member.close(is_settled=True)  # record 0 goes back
+    with pytest.raises(FatalError, match="would remember 2"):
+        stream(client, 2)

@@ -239,7 +239,18 @@ def test_brokers_that_leave_several_looks_unanswered_are_away() -> None:
         scene.member.take()
 
 
-@pytest.mark.parametrize(("noted", "first"), [("topic id made", 4), ("topic id old", 0), ("", 4), ("a tool's own", 4)])
+@pytest.mark.parametrize(
+    ("noted", "first"),
+    [
+        ("topic id made", 4),
+        ("topic id old", 0),
+        ("horizon 9, topic id made", 4),
+        ("horizon 9, topic id old", 0),
+        ("horizon 9", 4),
+        ("", 4),
+        ("a tool's own", 4),
+    ],
+)
 def test_a_position_in_an_older_topic_of_the_name_is_none(noted: str, first: int) -> None:
     scene = started()
     scene.member._topics._ids = {"t": "made"}
@@ -261,4 +272,4 @@ def test_a_position_says_which_topic_it_is_of() -> None:
 
     scene.client.commit = commit
     commits.in_rebalance(scene.consumer)
-    assert [(place.offset, place.metadata) for place in sent] == [(2, "topic id made")]
+    assert [(place.offset, place.metadata) for place in sent] == [(2, "horizon 20, topic id made")]
