@@ -27,6 +27,7 @@ from trident.spouts.queue.kafka_errors import (
 from trident.spouts.queue.kafka_exposed import ExposedRecords
 from trident.spouts.queue.kafka_notes import horizon_in
 from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, place_named
+from trident.spouts.queue.kafka_others import OtherMembers
 from trident.spouts.queue.kafka_watch import TopicWatch
 
 _PATIENCE_S: Final = 10.0
@@ -60,6 +61,7 @@ class GroupMember:
         self._fetched: deque[Message] = deque()
         self._error: TridentError | None = None
         self._topics = TopicWatch(place)
+        self._others = OtherMembers(place)
 
     @property
     def flight(self) -> OffsetsInFlight:
@@ -86,6 +88,7 @@ class GroupMember:
         admin = admin_of(self._options)
         partitions = self._require_topics()
         self._topics.open(admin)
+        self._others = OtherMembers(self._place, partitions)
         self._unbegun = self._look_where_it_begins(partitions, horizon)
         places = (place_named(id_, self._topics.ids) for id_ in known)
         self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
@@ -150,6 +153,8 @@ class GroupMember:
         self._serve_at = time.monotonic() + _SERVE_S
         found = self._consumer.consume(most, seconds)  # who calls back may exchange what is fetched
         self._fetched.extend(found)
+        if self._has_joined:
+            self._others.look(self._flight.partitions)
 
     def _taken(self, found: Message) -> Message:
         partition, offset = place_of(found), cast("int", found.offset())
