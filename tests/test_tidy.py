@@ -33,6 +33,8 @@ TASK_CLOCKS = (
     "spouts/queue/instance.py",
     "spouts/queue/kafka_commits.py",
     "spouts/queue/kafka_member.py",
+    "spouts/queue/kafka_others.py",
+    "spouts/queue/kafka_watch.py",
     "spouts/queue/rabbitmq_line.py",
     "spouts/queue/redis_streams.py",
     "spouts/queue/writing.py",

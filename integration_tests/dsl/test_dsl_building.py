@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
@@ -14,6 +14,9 @@ from pyspark.sql import functions as F
 from integration_tests.dsl.fakes import UnopenedState, rows_spout
 from trident import Combiner, ConfigurationError, Count, FieldError, Max, Sum, Topology
 from trident.language.stream import Stream
+from trident.spouts import AckingKafkaSpout
+from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.message import Message
 from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import KeyColumn, Merge
 
@@ -295,6 +298,36 @@ def test_an_expression_of_many_comments_is_looked_through_at_once(stream: Stream
 def test_a_moment_that_cannot_be_computed_is_said_when_it_is_built(stream: Stream) -> None:
     with pytest.raises(ConfigurationError, match=r"each: Spark can't compute a part .*"):
         stream.each(x=F.expr("concat('no', string(1 div 0))::timestamp"))
+
+
+class Sharing(AckingSpout):
+    schema = "account string"
+
+    def __init__(self, *queues: str) -> None:
+        self._queues = queues
+
+    def open(self, context: SpoutContext) -> None:
+        raise NotImplementedError
+
+    def next_tuple(self) -> Message | None:
+        raise NotImplementedError
+
+    def shared_out(self) -> Sequence[str]:
+        return self._queues
+
+
+def test_what_gives_each_message_to_one_reader_is_read_by_one_stream(spark: SparkSession) -> None:
+    topology = Topology("t")
+    topology.stream("a", Sharing("the queue 'x' here", "the queue 'y' here"))
+    topology.stream("b", Sharing("the queue 'z' here"))
+    topology.stream("c", Sharing())
+    topology.stream("d", Sharing())
+    with pytest.raises(ConfigurationError, match=r"'a' and 'e' .* both read the queue 'y' here: .*Nothing was started"):
+        topology.stream("e", Sharing("the queue 'w' here", "the queue 'y' here"))
+    topology.stream("k", AckingKafkaSpout("k", group="g", bootstrap_servers="b"))
+    with pytest.raises(ConfigurationError, match=r"'k' and 'f' .* both read the topic 'k' in the group 'g' at Kafka b"):
+        topology.stream("f", AckingKafkaSpout(["j", "k"], group="g", bootstrap_servers="b"))
+    topology.stream("f", AckingKafkaSpout("k", group="h", bootstrap_servers="b"))
 
 
 def test_names_are_taken_once(stream: Stream) -> None:

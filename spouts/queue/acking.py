@@ -116,3 +116,10 @@ class AckingSpout(ABC):
     def identity(self) -> Mapping[str, str]:
         """Return what must stay the same over restarts, such as a queue's name; kept in the ledger, so no secrets."""
         return {}
+
+    def shared_out(self) -> Sequence[str]:
+        """Return what gives each message to one of its readers alone, as errors may name it: a queue at a server.
+
+        A topology with two streams that have one of these in common is refused.
+        """
+        return ()

@@ -98,6 +98,10 @@ class AckingKafkaSpout(AckingSpout):
         """Return topics and group; the brokers may move."""
         return {"spout": "kafka-acking", "topics": ",".join(self._topics), "group": self._group}
 
+    def shared_out(self) -> Sequence[str]:
+        """Return the topics as the group reads them."""
+        return [f"the topic {topic!r} in the group {self._group!r} at Kafka {self._brokers}" for topic in self._topics]
+
     def open(self, context: SpoutContext) -> None:
         """Look at the topics and join the group; raises `RetryableError` where the brokers are away."""
         from trident.spouts.queue.kafka_errors import GroupPlace
@@ -156,7 +160,7 @@ class AckingKafkaSpout(AckingSpout):
     def close(self) -> None:
         """Commit what is acked and leave the group."""
         if self._member is not None:
-            self._member.close()
+            self._member.close(is_settled=set(self._emitted) <= set(self._again))
             self._member = None
 
     def _opened(self) -> GroupMember:

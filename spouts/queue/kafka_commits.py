@@ -12,11 +12,10 @@ from confluent_kafka import TopicPartition as Place
 from trident.base.errors import TridentError
 from trident.spouts.queue.kafka_errors import GroupPlace, classify, is_away, is_moved
 from trident.spouts.queue.kafka_exposed import ExposedRecords
+from trident.spouts.queue.kafka_notes import is_of_another_topic, note_of
 from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
 
 _NONE: Final = -1001
-_OF_TOPIC: Final = "topic id "
-"""Before the id of the topic that a position is of: the brokers know it by the topic's name alone."""
 _COMMIT_S: Final = 1.0
 _ANSWER_S: Final = 10.0
 """How long the answer to a commit is waited for before the last one is sent behind it."""
@@ -34,6 +33,7 @@ class GroupCommits:
     ) -> None:
         """`ids` are those of the topics that the positions are of."""
         self._ids = ids or {}
+        self._horizon = exposed.horizon
         self._place = place
         self._flight = flight
         self._exposed = exposed
@@ -87,6 +87,15 @@ class GroupCommits:
             serve()
         self.in_rebalance(consumer)
 
+    def at_the_end(self, consumer: Consumer) -> None:
+        """Note that nothing is done above the positions, where that is so: the next process may remember fewer."""
+        if not self._horizon or len(self._exposed):
+            return
+        self._horizon = 0
+        for partition in self._flight.partitions:
+            self._flight.note_committed(partition, None)
+        self.in_rebalance(consumer)
+
     def in_rebalance(self, consumer: Consumer) -> None:
         """Commit what is acked where the client calls back, and can't do so again.
 
@@ -108,6 +117,8 @@ class GroupCommits:
             problem = error or place.error
             partition = partition_of(place)
             if problem is None:
+                if place.offset != self._flight.committed(partition):
+                    self._flight.note_committed(partition, None)  # it may stand behind one that was sent later
                 self._placed_here.discard(partition)
                 self._exposed.cover(partition, place.offset)
                 continue
@@ -122,8 +133,7 @@ class GroupCommits:
         return [Place(*partition, offset, self._noted(partition)) for partition, offset in wanted.items()]
 
     def _noted(self, partition: TopicPartition) -> str:
-        id_ = self._ids.get(partition.topic, "")
-        return f"{_OF_TOPIC}{id_}" if id_ else ""
+        return note_of(self._ids.get(partition.topic, ""), self._horizon)
 
 
 def position_in(place: Place, ids: Mapping[str, str]) -> int | None:
@@ -131,8 +141,7 @@ def position_in(place: Place, ids: Mapping[str, str]) -> int | None:
 
     One that somebody else has committed, as tools do, is believed.
     """
-    noted, id_ = place.metadata or "", ids.get(place.topic, "")
-    is_of_another = noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"
+    is_of_another = is_of_another_topic(place.metadata or "", ids.get(place.topic, ""))
     return None if is_of_another or place.offset == _NONE else place.offset
 
 

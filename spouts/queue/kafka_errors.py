@@ -116,6 +116,17 @@ def exchanged(place: GroupPlace, topic: str) -> FatalError:
     )
 
 
+def smaller_horizon(place: GroupPlace, before: int, now: int) -> FatalError:
+    """Return the error for a stream that remembers fewer records than its processes before had to."""
+    return FatalError(
+        f"{place}: the process before remembered the last {before:,} records that are done, and has not ended by "
+        f"itself; this one would remember {now:,}. Up to {before // 2:,} may be done above the group's positions: they "
+        "are given again, and those that are forgotten would count twice. Nothing was read. Start with a horizon of "
+        f"{before} in the spout's class, end that run by SIGTERM or Ctrl-C when no record is held up, and make it "
+        "smaller then"
+    )
+
+
 def lost_position(place: GroupPlace, partition: str, done: int) -> FatalError:
     """Return the error for a group that has no position where records of it are done: where it was, nobody knows."""
     return FatalError(

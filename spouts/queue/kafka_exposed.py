@@ -42,6 +42,11 @@ class ExposedRecords:
         return len(self._done)
 
     @property
+    def horizon(self) -> int:
+        """How many records that are done the stream remembers."""
+        return self._horizon
+
+    @property
     def under_way(self) -> int:
         """How many records are under way that are not known."""
         return len(self._under_way)

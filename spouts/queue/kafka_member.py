@@ -5,54 +5,45 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence, Set
-from concurrent.futures import Future
 from functools import partial
 from typing import Final, cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
-from confluent_kafka.admin import AdminClient
 
-from trident.base.errors import FatalError, TridentError
+from trident.base.errors import TridentError
 from trident.spouts.base import StartAt
+from trident.spouts.queue.kafka_clients import admin_of, member_of
 from trident.spouts.queue.kafka_commits import GroupCommits, partition_of, position_in
 from trident.spouts.queue.kafka_errors import (
     GroupPlace,
     classify,
-    exchanged,
     is_away,
     is_denied,
     is_moved,
     lost_position,
+    smaller_horizon,
 )
 from trident.spouts.queue.kafka_exposed import ExposedRecords
+from trident.spouts.queue.kafka_notes import horizon_in
 from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, place_named
+from trident.spouts.queue.kafka_others import OtherMembers
+from trident.spouts.queue.kafka_watch import TopicWatch
 
 _PATIENCE_S: Final = 10.0
+_PATIENCES_S: Final = (1.0, 3.0, _PATIENCE_S)
+"""How long the first answer about a group is waited for, one after the other."""
 _AT_ONCE: Final = 500
 _SERVE_S: Final = 1.0
 _OTHERS_S: Final = 5.0
 """How often it is asked how far other members are, while nothing new is taken because of them."""
-_LOOK_S: Final = 10.0
-"""How often it is asked whether a topic is still the one that it was."""
-_MOST_UNANSWERED: Final = 3
-_OURS: Final = {
-    "enable.auto.commit": "false",
-    "enable.auto.offset.store": "false",
-    # a group without a position is placed here by name; any other reset would skip what was lost
-    "auto.offset.reset": "error",
-    "allow.auto.create.topics": "false",
-    "enable.partition.eof": "true",
-    "partition.assignment.strategy": "range,roundrobin",
-    "log_level": "2",
-}
 
 
 class GroupMember:
     """A consumer of its own, from `open` to `close`; for one thread. Calls raise what `classify` makes of errors."""
 
     def __init__(self, options: Mapping[str, str], place: GroupPlace, start: StartAt) -> None:
-        self._options = {**options, **_OURS, "group.id": place.group}
+        self._options = options
         self._place = place
         self._start = start
         self._flight = OffsetsInFlight()
@@ -64,13 +55,13 @@ class GroupMember:
         self._serve_at = 0.0
         self._ask_others_at = 0.0
         self._has_joined = False
+        self._unbegun: set[TopicPartition] = set()
+        """Those that `start` is for: the group had no position in their topic when this member came."""
         self._ended: set[TopicPartition] = set()
         self._fetched: deque[Message] = deque()
         self._error: TridentError | None = None
-        self._look_at = 0.0
-        self._ids: dict[str, str] = {}
-        self._asked: Mapping[str, Future[object]] = {}
-        self._unanswered = 0
+        self._topics = TopicWatch(place)
+        self._others = OtherMembers(place)
 
     @property
     def flight(self) -> OffsetsInFlight:
@@ -89,25 +80,26 @@ class GroupMember:
 
     def topic_id(self, topic: str) -> str:
         """Return the id that a topic had when this was opened; empty where the brokers have none."""
-        return self._ids[topic]
+        return self._topics.ids[topic]
 
     def open(self, horizon: int = 0, known: Sequence[str] = ()) -> None:
         """Ask for every topic, and join the group; `known` are ids of `id_of`, oldest first, within the horizon."""
-        self._consumer = self._made()
-        self._admin = AdminClient(_of_admins(self._options))
-        self._require_topics()
-        self._ids = {topic: self._id(answer) for topic, answer in self._describe().items()}
-        self._look_at = time.monotonic() + _LOOK_S
-        places = (place_named(id_, self._ids) for id_ in known)
+        self._consumer = member_of(self._options, self._place, self._hear_of_all, self._heard_of_commit)
+        admin = admin_of(self._options)
+        partitions = self._require_topics()
+        self._topics.open(admin)
+        self._others = OtherMembers(self._place, partitions)
+        self._unbegun = self._look_where_it_begins(partitions, horizon)
+        places = (place_named(id_, self._topics.ids) for id_ in known)
         self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
-        self._commits = GroupCommits(self._place, self._flight, self._exposed, self._ids)
+        self._commits = GroupCommits(self._place, self._flight, self._exposed, self._topics.ids)
         self._consumer.subscribe(
             list(self._place.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
 
     def take(self) -> Message | None:
         """Return the next record of a partition that is ours; None where there is none now, or none may be taken."""
-        self._look()
+        self._topics.look()
         self._commits.now_and_then(self._consumer)
         if not self._fetched:
             self._unpark()
@@ -140,11 +132,13 @@ class GroupMember:
         self._commits.at_once(self._consumer, partial(self._serve, 1, 0.05))
         self._require_well()
 
-    def close(self) -> None:
-        """Commit what is acked and leave the group."""
+    def close(self, *, is_settled: bool = False) -> None:
+        """Commit what is acked and leave the group; `is_settled`: it is known what became of each that was taken."""
         try:
             if self._problem is None:  # else it was raised: what is left is read again
                 self.commit()
+                if is_settled:
+                    self._commits.at_the_end(self._consumer)
         finally:
             self._consumer.close()
 
@@ -159,6 +153,8 @@ class GroupMember:
         self._serve_at = time.monotonic() + _SERVE_S
         found = self._consumer.consume(most, seconds)  # who calls back may exchange what is fetched
         self._fetched.extend(found)
+        if self._has_joined:
+            self._others.look(self._flight.partitions)
 
     def _taken(self, found: Message) -> Message:
         partition, offset = place_of(found), cast("int", found.offset())
@@ -231,25 +227,14 @@ class GroupMember:
         try:
             for place in self._consumer.committed([Place(*each) for each in others], _PATIENCE_S):
                 first, _ = self._consumer.get_watermark_offsets(place, _PATIENCE_S)
-                reached = position_in(place, self._ids) if place.error is None else None
+                reached = position_in(place, self._topics.ids) if place.error is None else None
                 self._exposed.pass_by(partition_of(place), max(first, reached or 0))
         except KafkaException as error:
             if not is_away(error.args[0]) and not is_moved(error.args[0]):
                 raise classify(error.args[0], self._place) from None
 
-    def _made(self) -> Consumer:
-        heard = {"error_cb": self._hear_of_all, "on_commit": self._heard_of_commit}
-        try:
-            return Consumer({**self._options, **heard})
-        except KafkaException as error:
-            said = str(error.args[0])  # it may quote the value: only names are told
-            meant = sorted(name for name in self._options if name in said)
-            raise FatalError(
-                f"{self._place}: the client refuses its options ({error.args[0].name()}: {', '.join(meant)}); nothing "
-                "was read. Correct client_options"
-            ) from None
-
-    def _require_topics(self) -> None:
+    def _require_topics(self) -> list[TopicPartition]:
+        partitions: list[TopicPartition] = []
         for topic in self._place.topics:
             try:
                 found = self._consumer.list_topics(topic, timeout=_PATIENCE_S).topics[topic]
@@ -260,45 +245,43 @@ class GroupMember:
                 raise classify(error.args[0], self._place) from None
             if found.error is not None:
                 raise classify(found.error, self._place, topic)
+            partitions += [TopicPartition(topic, number) for number in found.partitions]
+        return partitions
 
-    def _describe(self) -> Mapping[str, Future[object]]:
-        asked = self._admin.describe_topics(TopicCollection(list(self._place.topics)), request_timeout=_PATIENCE_S)
-        return cast("Mapping[str, Future[object]]", asked)
+    def _look_where_it_begins(self, partitions: Iterable[TopicPartition], horizon: int = 0) -> set[TopicPartition]:
+        """Return the partitions that there are of topics in which the group has no position at all.
 
-    def _id(self, answer: Future[object]) -> str:
-        try:
-            return str(getattr(answer.result(_PATIENCE_S), "topic_id", None) or "")
-        except KafkaException as error:
-            raise classify(error.args[0], self._place) from None
-
-    def _look(self) -> None:
-        """Look now and then whether each topic is still the one that it was, without waiting for the answer.
-
-        Brokers that leave several unanswered are away: the client would wait for them without a word, for ever.
+        To be asked before the group is joined, and of all partitions: of those that a member is given, none may have a
+        position because they came later, or because another member has just placed the others. Raises `FatalError`
+        where more may be done above the positions than is remembered now.
         """
-        if self._asked and all(answer.done() for answer in self._asked.values()):
-            asked, self._asked = self._asked, {}
-            self._unanswered = self._unanswered + 1 if any(map(_is_unanswered, asked.values())) else 0
-            for topic, answer in asked.items():
-                if not _is_unanswered(answer) or self._unanswered >= _MOST_UNANSWERED:
-                    self._require_same(topic, answer)
-        if not self._asked and time.monotonic() >= self._look_at:
-            self._look_at = time.monotonic() + _LOOK_S
-            self._asked = self._describe()
+        found = self._stand([Place(*each) for each in partitions])
+        placed = [place for place in found if position_in(place, self._topics.ids) is not None]
+        before = max((horizon_in(place.metadata or "") for place in placed), default=0)
+        if 0 < horizon < before:
+            raise smaller_horizon(self._place, before, horizon)
+        begun = {place.topic for place in placed}
+        return {partition_of(place) for place in found if place.topic not in begun}
 
-    def _require_same(self, topic: str, answer: Future[object]) -> None:
-        if self._id(answer) != self._ids[topic]:
-            raise exchanged(self._place, topic)
+    def _stand(self, partitions: Sequence[Place]) -> Sequence[Place]:
+        """Return the group's positions; raises what keeps them back, which the client says to who consumes alone."""
+        for patience in _PATIENCES_S:
+            try:
+                return _committed(self._consumer, partitions, patience)
+            except KafkaException as error:
+                problem = error.args[0]
+                if not is_away(problem):
+                    break
+                for found in self._consumer.consume(_AT_ONCE, 0.0):
+                    if (said := found.error()) is not None:
+                        self._hear(said, found)
+                self._require_well()
+        raise classify(problem, self._place)
 
     def _assigned(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         try:
-            found = consumer.committed(list(partitions), _PATIENCE_S)
-            problem = next((place.error for place in found if place.error is not None), None)
-            if problem is not None:
-                raise KafkaException(problem)
-            stand = {partition_of(place): position_in(place, self._ids) for place in found}
-            begun = {partition.topic for partition, offset in stand.items() if offset is not None}
-            places = [self._placed(consumer, *each, each[0].topic in begun) for each in stand.items()]
+            found = _committed(consumer, partitions, _PATIENCE_S)
+            places = [self._placed(consumer, place) for place in found]
         except KafkaException as error:
             self._error = classify(error.args[0], self._place)
             return
@@ -311,19 +294,24 @@ class GroupMember:
         self._has_joined = True
         self._commits.in_rebalance(consumer)  # whoever comes after a crash begins where this one does
 
-    def _placed(self, consumer: Consumer, partition: TopicPartition, offset: int | None, is_begun: bool) -> Place:
+    def _placed(self, consumer: Consumer, found: Place) -> Place:
         """Say where a partition is read from: where the group has left it, or where it is to begin.
 
-        A first position is committed before anything is taken. One that is missing beside others of its topic is of a
-        partition that came later: from its beginning, for nobody was to skip that.
+        A first position is committed before anything is taken. One that is missing in a topic that the group had begun
+        is of a partition that came later: from its beginning, for nobody was to skip that.
         """
+        partition, offset = partition_of(found), position_in(found, self._topics.ids)
         self._ended.discard(partition)
+        is_begun = partition not in self._unbegun
+        self._unbegun.discard(partition)
         if offset is not None:
             self._flight.assign(partition, offset)
             self._exposed.pass_by(partition, offset)
+            if horizon_in(found.metadata or "") != self._exposed.horizon:
+                self._flight.note_committed(partition, None)  # what is done above it may be as much as this by now
             return Place(*partition, offset)
         if (known := self._exposed.knows(partition)) is not None:
-            self._require_same(partition.topic, self._describe()[partition.topic])
+            self._topics.require_same(partition.topic)
             raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)
         first, end = consumer.get_watermark_offsets(Place(*partition), _PATIENCE_S)
         offset = end if self._start is StartAt.LATEST and not is_begun else first
@@ -377,9 +365,12 @@ def place_of(record: Message) -> TopicPartition:
     return TopicPartition(cast("str", record.topic()), cast("int", record.partition()))
 
 
-def _is_unanswered(answer: Future[object]) -> bool:
-    error = answer.exception()
-    return isinstance(error, KafkaException) and is_away(error.args[0])
+def _committed(consumer: Consumer, partitions: Sequence[Place], patience: float) -> list[Place]:
+    found = consumer.committed(list(partitions), patience)
+    problem = next((place.error for place in found if place.error is not None), None)
+    if problem is not None:
+        raise KafkaException(problem)
+    return found
 
 
 def _named(place: tuple[TopicPartition, int] | None) -> str:
@@ -389,9 +380,3 @@ def _named(place: tuple[TopicPartition, int] | None) -> str:
 def _is_of(found: Message, partitions: Set[TopicPartition]) -> bool:
     """Tell whether it is a record or the end of one of these."""
     return found.topic() is not None and place_of(found) in partitions
-
-
-def _of_admins(options: Mapping[str, str]) -> dict[str, str | int | float | bool]:
-    """Return the options that say how to reach the brokers and log in."""
-    begin = ("bootstrap.", "security.", "client.", "sasl.", "ssl.", "socket.", "broker.", "log_level")
-    return {name: value for name, value in options.items() if name.startswith(begin)}

@@ -97,6 +97,11 @@ class OffsetsInFlight:
             if offset is not None and offset != self._assigned[partition].committed
         }
 
+    def committed(self, partition: TopicPartition) -> int | None:
+        """Return what was last sent for a partition; None where that is not known to be the group's position."""
+        found = self._assigned.get(partition)
+        return None if found is None else found.committed
+
     def note_committed(self, partition: TopicPartition, offset: int | None) -> None:
         """Hear that an offset was committed; None: that it is not known what was."""
         if partition in self._assigned:

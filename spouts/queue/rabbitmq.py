@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from trident.base.checks import check_count, check_text
@@ -67,6 +67,10 @@ class RabbitSpout(AckingSpout):
     def identity(self) -> Mapping[str, str]:
         """Return the queue and its vhost; the server may move."""
         return {"spout": "rabbitmq", "vhost": self._vhost, "queue": self._queue, "id": self._id_header or ""}
+
+    def shared_out(self) -> Sequence[str]:
+        """Return the queue."""
+        return [f"the queue {self._queue!r} in the vhost {self._vhost!r} at RabbitMQ {self._address.shown}"]
 
     def open(self, context: SpoutContext) -> None:
         """Connect and begin to consume; raises `RetryableError` where the broker is away."""

@@ -103,6 +103,11 @@ class RedisStreamSpout(AckingSpout):
         database = self._address.path or "0"
         return {"spout": "redis", "streams": ",".join(self._streams), "group": self._group, "database": database}
 
+    def shared_out(self) -> Sequence[str]:
+        """Return the streams as the group reads them, whatever this consumer is called."""
+        where = f"in the group {self._group!r} at Redis {self._address.shown}/{self._address.path or '0'}"
+        return [f"the stream {stream!r} {where}" for stream in self._streams]
+
     def open(self, context: SpoutContext) -> None:
         """Connect and look at what is pending; raises `RetryableError` where the server is away."""
         from trident.spouts.queue.redis_errors import RedisPlace

@@ -53,6 +53,12 @@ class QueueSpout:
         """Return what the ledger holds a restart to."""
         return {"spout": type(self._spout).__qualname__, **self._spout.identity()}
 
+    @property
+    def shared_out(self) -> frozenset[str]:
+        """What gives each message to one of its readers alone."""
+        said = self._spout.shared_out()
+        return frozenset([said] if isinstance(said, str) else said)
+
     def open(self, name: str) -> AckingSource:
         """Return the source over it; its process is started when the topology has been taken over."""
         return AckingSource(name, self._spout, partial(SpoutInstance, self._pickled))

@@ -11,6 +11,7 @@ _OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
 _EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
 _COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
 _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
+_BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/queue/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
@@ -41,8 +42,15 @@ QUEUES: Final = (
         _KAFKA,
     ),
     Mutant(
-        "queue: no reset of a position that is lost",
+        "queue: a partition that came later is read from its beginning",
         "spouts/queue/kafka_member.py",
+        "        self._unbegun.discard(partition)\n",
+        "        is_begun = False\n",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: no reset of a position that is lost",
+        "spouts/queue/kafka_clients.py",
         '"auto.offset.reset": "error"',
         '"auto.offset.reset": "earliest"',
         _KAFKA,
@@ -127,10 +135,38 @@ QUEUES: Final = (
     ),
     Mutant(
         "queue: a position in an older topic of the name is none",
-        "spouts/queue/kafka_commits.py",
-        'noted.startswith(_OF_TOPIC) and id_ and noted != f"{_OF_TOPIC}{id_}"',
+        "spouts/queue/kafka_notes.py",
+        'bool(topic_id) and noted.startswith(_OF_TOPIC) and noted != f"{_OF_TOPIC}{topic_id}"',
         "False",
         _MEMBER,
+    ),
+    Mutant(
+        "queue: a commit that may have landed behind a later one is followed by that one again",
+        "spouts/queue/kafka_commits.py",
+        "                if place.offset != self._flight.committed(partition):\n",
+        "                if False:\n",
+        _COMMITS,
+    ),
+    Mutant(
+        "queue: who remembers fewer than may be done above the positions is refused",
+        "spouts/queue/kafka_member.py",
+        "        if 0 < horizon < before:\n",
+        "        if False:\n",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: a position notes the horizon before anything of its partition is committed",
+        "spouts/queue/kafka_member.py",
+        '            if horizon_in(found.metadata or "") != self._exposed.horizon:\n',
+        "            if False:\n",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: who ends with records whose end is not known leaves the note of its horizon",
+        "spouts/queue/kafka_member.py",
+        "                if is_settled:\n",
+        "                if True:\n",
+        _BEGINS,
     ),
     Mutant(
         "queue: no commit of a group is sent while another one is out",

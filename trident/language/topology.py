@@ -87,12 +87,25 @@ class Topology:
         check_instance(f"the kind of the spout of stream {name!r}", spout.kind, SpoutKind)
         check_instance(f"on_bad_record of the spout of stream {name!r}", spout.on_bad_record, BadRecord)
         check_instance(f"on_lost_offsets of the spout of stream {name!r}", spout.on_lost_offsets, LostOffsets)
+        if isinstance(spout, QueueSpout):
+            self._check_read_once(name, spout)
         if isinstance(spout, PythonSpout):
             check_sendable(f"the spout of stream {name!r}", spout)
         sample = prototype(active_session(), name, spout)
         self._spouts[name] = spout
         self._samples[name] = fields_of(sample).schema
         return Stream(self, SourceNode(name, spout), sample, name)
+
+    def _check_read_once(self, name: str, spout: QueueSpout) -> None:
+        for other, known in self._spouts.items():
+            both = sorted(spout.shared_out & known.shared_out) if isinstance(known, QueueSpout) else []
+            if both:
+                raise ConfigurationError(
+                    f"the streams {other!r} and {name!r} of the topology {self.name!r} both read {both[0]}: each "
+                    "message would come to one of them alone, and one that is given again to the other one would count "
+                    "again. Nothing was started. Read it by one stream and use that twice, or give each a group or "
+                    "queue of its own"
+                )
 
     def ticks(self, name: str, every: timedelta, *, missed: MissedTicks | str = MissedTicks.ONE) -> Stream:
         """Start a stream of ticks: a record `every` so often, by the time of the batch, also when nothing else comes.

@@ -79,6 +79,22 @@ def test_one_that_waits_is_sent_behind_the_one_that_is_out() -> None:
     assert (served, scene.fake.sent) == ([1], [(1, True), (2, False)])
 
 
+def test_one_that_was_passed_and_is_carried_out_later_does_not_leave_the_position_there() -> None:
+    scene = Scene()
+    scene.ack(0)
+    scene.ack(1)
+    scene.commits.in_rebalance(scene.consumer)
+    assert scene.fake.sent == [(1, True), (2, False)]
+    scene.answer(1)
+    scene.commits.hurry()
+    scene.commits.now_and_then(scene.consumer)
+    assert scene.fake.sent[2:] == [(2, True)], "the brokers may have taken the first one behind the second"
+    scene.answer(2)
+    scene.commits.hurry()
+    scene.commits.now_and_then(scene.consumer)
+    assert len(scene.fake.sent) == 3
+
+
 def test_one_that_failed_is_sent_again() -> None:
     scene = Scene()
     scene.ack(0)

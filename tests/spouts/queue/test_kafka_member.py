@@ -120,7 +120,7 @@ class Scene:
         self.consumer = cast(Consumer, client)
         self.member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.EARLIEST)
         self.member._consumer = self.consumer
-        self.member._look_at = float("inf")
+        self.member._topics._look_at = float("inf")
         self.member._exposed = ExposedRecords(horizon)
         self.member._commits = GroupCommits(self.member._place, self.member._flight, self.member._exposed)
         client.hear = self.member._heard_of_commit
@@ -215,8 +215,8 @@ def answered(id_: str) -> Future[object]:
 )
 def test_a_position_that_is_lost_while_it_is_read_is_named(found: str, said: str) -> None:
     scene = started()
-    scene.member._ids = {"t": "made"}
-    scene.member._describe = lambda: {"t": answered(found)}
+    scene.member._topics._ids = {"t": "made"}
+    scene.member._topics._describe = lambda: {"t": answered(found)}
     for offset in taken(scene, 3):
         scene.member.done(TopicPartition("t", 0), offset)
     scene.member.commit()
@@ -230,19 +230,30 @@ def test_brokers_that_leave_several_looks_unanswered_are_away() -> None:
     scene = started()
     unanswered: Future[object] = Future()
     unanswered.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
-    scene.member._ids = {"t": "made"}
+    scene.member._topics._ids = {"t": "made"}
     for answer in (unanswered, unanswered, answered("made"), unanswered, unanswered):
-        scene.member._asked = {"t": answer}
+        scene.member._topics._asked = {"t": answer}
         scene.member.take()
-    scene.member._asked = {"t": unanswered}
+    scene.member._topics._asked = {"t": unanswered}
     with pytest.raises(RetryableError, match="the brokers are away"):
         scene.member.take()
 
 
-@pytest.mark.parametrize(("noted", "first"), [("topic id made", 4), ("topic id old", 0), ("", 4), ("a tool's own", 4)])
+@pytest.mark.parametrize(
+    ("noted", "first"),
+    [
+        ("topic id made", 4),
+        ("topic id old", 0),
+        ("horizon 9, topic id made", 4),
+        ("horizon 9, topic id old", 0),
+        ("horizon 9", 4),
+        ("", 4),
+        ("a tool's own", 4),
+    ],
+)
 def test_a_position_in_an_older_topic_of_the_name_is_none(noted: str, first: int) -> None:
     scene = started()
-    scene.member._ids = {"t": "made"}
+    scene.member._topics._ids = {"t": "made"}
     scene.client.committed = lambda places, timeout: [Place("t", 0, 4, noted)]
     scene.rebalance()
     assert taken(scene, 1) == [first]
@@ -261,4 +272,4 @@ def test_a_position_says_which_topic_it_is_of() -> None:
 
     scene.client.commit = commit
     commits.in_rebalance(scene.consumer)
-    assert [(place.offset, place.metadata) for place in sent] == [(2, "topic id made")]
+    assert [(place.offset, place.metadata) for place in sent] == [(2, "horizon 20, topic id made")]
