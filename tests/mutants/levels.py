@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 
 _LEVELS: Final = ("tests/coordinators/test_levels.py",)
 _LIVES: Final = ("tests/coordinators/test_level_lives.py",)
+_WORLDS: Final = ("tests/coordinators/test_level_worlds.py",)
 _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _OWNING: Final = ("tests/state/test_owning.py",)
@@ -293,8 +294,8 @@ LEVELS: Final = (
     Mutant(
         "who was replaced merges no rows beside the ledger",
         "state/tables/plain.py",
-        "by_task=self._by_task)\n            if self._shared and holds is not None:\n",
-        "by_task=self._by_task)\n            if False:\n",
+        "hold(connection, batch)\n            if self._shared and holds is not None:\n",
+        "hold(connection, batch)\n            if False:\n",
         (*_PLAIN, *_MOST),
     ),
     Mutant(
