@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,11 +34,31 @@ from trident.state.tables.plain import PlainTable
 from trident.testing.lives import CoordinatorDiedError, Death, Life
 
 NAME = "payments"
-DEATHS = tuple(
-    point
-    for point in CrashPoint
-    if point not in (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL) and not point.startswith(("sink", "outbox"))
-)
+DEATHS = {
+    "run": (
+        CrashPoint.AFTER_LOOKING,
+        CrashPoint.AFTER_REGISTRATION,
+        CrashPoint.AFTER_RECORDING_BIRTHS,
+        CrashPoint.AFTER_STARTS,
+        CrashPoint.AFTER_PLAN,
+        CrashPoint.AFTER_STAGING,
+        CrashPoint.AFTER_STAGING,
+        CrashPoint.IN_TURN,
+        CrashPoint.BEFORE_PIN,
+        CrashPoint.IN_PIN_TRANSACTION,
+        CrashPoint.AFTER_PIN,
+        CrashPoint.AFTER_DONE,
+        CrashPoint.AFTER_DONE,
+    ),
+    "drop": (CrashPoint.BEFORE_DROPPING, CrashPoint.AFTER_DROPPING),
+    "reset": (
+        CrashPoint.AFTER_LOOKING,
+        CrashPoint.AFTER_DECIDING_RESET,
+        CrashPoint.AFTER_RESETTING_STATE,
+        CrashPoint.AFTER_RESETTING_STATE,
+        CrashPoint.AFTER_RESET,
+    ),
+}
 VERSIONS = {"both": ("one", "two"), "first": ("one",), "second": ("two",)}
 _LOST = re.compile(r"(\d+) batches that are recorded as done were lost")
 
@@ -57,7 +78,11 @@ class LevelWorld:
         self._fails, self._refuses, self._refusals = 0.0, "", 0
         self._sleep: Callable[[], None] | None = None
         self._sleeps_in_write = False
+        self._falling = threading.Lock()
+        self._is_awake = threading.Event()
+        self._is_awake.set()
         self._keeps = False
+        self._failed = 0
 
     @contextmanager
     def going(self) -> Iterator[None]:
@@ -71,13 +96,17 @@ class LevelWorld:
 
     def step(self) -> None:
         """Do one thing that happens to topologies."""
-        kind = self.rng.choice(["come", "run", "run", "run", "sleep", "drop", "reset", "reset", "rival"])
+        kind = self.rng.choice(["run", "run", "run", "sleep", "drop", "reset", "rival"])
         version = self.rng.choice(["both", "both", "first", "second"])
-        if kind == "come" or not self._topic.partitions[0]:
+        births = self._births()
+        if births and self.rng.random() < 0.7:  # else it is mostly another version than the one that has run
+            version = next(name for name, targets in VERSIONS.items() if births == set(targets))
+        if self.rng.random() < 0.7:
             self.come()
-        elif kind == "run":
+        if kind == "run":
             self.run(version, dies=self.rng.random() < 0.6)
         elif kind == "sleep":
+            self.come()
             self.run_asleep(version)
         elif kind == "drop":
             self.drop(version, self.rng.choice(["one", "two", "two"]))
@@ -115,8 +144,16 @@ class LevelWorld:
 
         self._sleeps_in_write = self.rng.random() < 0.5
         self._sleep = meanwhile
-        self._act(f"run {version} asleep", lambda: self._run(version), dies=False)
-        self._sleep = None
+
+        def run() -> None:
+            try:
+                self._run(version)
+            finally:
+                with self._falling:
+                    self._sleep = None
+                assert self._is_awake.wait(60)  # it may end in one thread while another one stands still
+
+        self._act(f"run {version} asleep", run, dies=False)
 
     def drop(self, version: str, target: str) -> None:
         """Take a target out of the topology."""
@@ -214,49 +251,51 @@ class LevelWorld:
         self, what: str, action: Callable[[], object], *, dies: bool, settle: Callable[[], None] = lambda: None
     ) -> bool:
         """Do something in a life of its own that may end anywhere; tells whether it went well."""
-        before = self._done()
-        death = Death(self.rng.choice(DEATHS), self.rng.randrange(1, 5)) if dies else None
-        outer, self._place.life = self._place.life, Life(death)
-        known, at = self._births(), self._place.position()
+        self._failed = 0
+        before, known, at = self._done(), self._births(), self._place.position()
+        kind = what.split()[0]
+        death = Death(self.rng.choice(DEATHS[kind]), self.rng.choice([1, 1, 2, 3])) if dies else None
         self._place.outlive()
+        outer, life = self._place.life, Life(death)
+        self._place.life = life
+        ended: BaseException | None = None
         try:
-            with armed(self._place.life.reach):
+            # a reset is about no txid
+            with armed(lambda point, txid: life.reach(point, txid or int(kind == "reset"))):
                 action()
-        except CoordinatorDiedError:
-            self._tell(f"{what}: died {death}", "a coordinator dies")
-            if what.startswith("run"):
-                is_lost = min(self._options.max_pending, max(0, self._done() - before))
-                self.account.excuse(1 if self.level is Level.AT_LEAST_ONCE else is_lost)
-            return False
-        except TridentError as error:
-            self._tell(
-                f"{what}: {type(error).__name__} {error} {getattr(error, '__notes__', '')}", type(error).__name__
-            )
-            self._hear_lost(error)
-            return False
+        except (CoordinatorDiedError, TridentError) as error:
+            ended = error
         finally:
             self._place.life = outer
-            self._place.outlive()
-            settle()
-            for target in self._births() - known:
-                if target not in self.account.since:
-                    self.account.born(target, at, {})
-            self.check(is_over=False)
-        self._tell(f"{what}: went well", what.split()[0])
-        if what.startswith("run"):
-            self.check(is_over=True)
-        return True
+        self._place.outlive()
+        settle()
+        for target in self._births() - known:
+            if target not in self.account.since:
+                self.account.born(target, at, {})
+        self._hear_end(what, kind, ended, before)
+        self.check(is_over=kind == "run" and ended is None)
+        return ended is None
+
+    def _hear_end(self, what: str, kind: str, ended: BaseException | None, before: int) -> None:
+        """Tell how something ended, and excuse what that lets pass; `before` is the txid that was done."""
+        if ended is None:
+            self._tell(f"{what}: went well", kind)
+        elif isinstance(ended, CoordinatorDiedError):
+            self._tell(f"{what}: {ended}", f"a coordinator dies in a {kind}")
+            is_lost = min(self._options.max_pending, max(0, self._done() - before))
+            if kind == "run":
+                self.account.excuse(1 if self.level is Level.AT_LEAST_ONCE else is_lost + self._failed)
+        else:
+            notes: list[str] = getattr(ended, "__notes__", [])
+            self._tell(f"{what}: {type(ended).__name__} {ended} {notes}", type(ended).__name__)
+            for found in map(_LOST.search, notes):
+                self.account.excuse(int(found[1]) if found is not None else 0)
 
     def _run(self, version: str) -> None:
         summary = TopologyRun(
             self._job(version).plan(NAME), self._place.ledger(), self._options, self._place.clock
         ).run()
         self.account.excuse(summary.lost)
-
-    def _hear_lost(self, error: TridentError) -> None:
-        for note in getattr(error, "__notes__", []):
-            if (found := _LOST.search(note)) is not None:
-                self.account.excuse(int(found[1]))
 
     def _tell(self, what: str, kind: str) -> None:
         self.told.append(what)
@@ -270,13 +309,25 @@ class LevelWorld:
         if not self._sleeps_in_write:
             self._fall_asleep()
         if self._fails and self.rng.random() < self._fails:
+            self._failed += 1
             raise RetryableError("an executor went away")
         return result
 
+    def _fail(self) -> None:
+        """Hear that a write fails: at most once its run tells of it, unless it dies."""
+        self._failed += 1
+        self.account.excuse(int(self.level is Level.AT_LEAST_ONCE))
+
     def _fall_asleep(self) -> None:
-        if self._sleep is not None and self.rng.random() < 0.5:
+        with self._falling:
+            if self._sleep is None or self.rng.random() < 0.5:
+                return
             meanwhile, self._sleep = self._sleep, None
+            self._is_awake.clear()
+        try:
             meanwhile()
+        finally:
+            self._is_awake.set()
 
     def _writes(self, write: Callable[..., None]) -> Callable[..., None]:
         def badly(target: PlainMemory | PlainTable, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
@@ -284,16 +335,14 @@ class LevelWorld:
                 self._fall_asleep()
             if target.name == self._refuses and self._refusals:
                 self._refusals -= 1
-                if self.level is Level.AT_LEAST_ONCE:
-                    self.account.excuse()  # what was written before it is written again
+                self._fail()  # at least once what was written before it is written again
                 raise RefusedError("a constraint")
             drawn = self.rng.random() if self._fails else 1.0
             if drawn < self._fails / 2:
                 raise RetryableError("the database was away")
             write(target, batch, rows, *holds)
             if drawn < self._fails:
-                if self.level is Level.AT_LEAST_ONCE:
-                    self.account.excuse()
+                self._fail()
                 raise OutcomeUnknownError("the answer was lost")
 
         return badly

@@ -12,7 +12,11 @@ from tests.coordinators.level_world import LevelWorld
 from tests.effort import base_seed, effort
 from trident.base.levels import Level
 
-STEPS = 12
+STEPS = 10
+MET = {
+    *("run", "reset", "drop", "an owner wakes up", "a rival is refused"),
+    *(f"a coordinator dies in a {kind}" for kind in ("run", "reset", "drop")),
+}
 
 
 def live(world: LevelWorld) -> Counter[str]:
@@ -32,9 +36,10 @@ def live(world: LevelWorld) -> Counter[str]:
 @pytest.mark.parametrize("level", [Level.AT_LEAST_ONCE, Level.AT_MOST_ONCE])
 def test_whatever_happens_to_a_topology_its_level_is_kept(level: Level, tmp_path: Path) -> None:
     met: Counter[str] = Counter()
-    for number in range(effort().level_lives):
+    for number in range(effort().level_lives // 2):
         seed = base_seed() + number
         folder = tmp_path / str(number)
         folder.mkdir()
         met += live(LevelWorld(random.Random(seed), level, folder))
-    assert sum(met.values()), "nothing has happened"
+    if effort().must_meet_everything:
+        assert met.keys() >= MET, f"nobody has met: {MET - met.keys()}"

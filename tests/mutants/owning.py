@@ -200,8 +200,8 @@ OWNING: Final = (
     Mutant(
         "who was replaced writes nothing into memory in which its successor has begun",
         "state/memory/plain.py",
-        "            if not isinstance(noted, PlainMark) or (noted.owner, noted.epoch) != (batch.owner, batch.epoch):\n",
-        "            if not isinstance(noted, PlainMark):\n",
+        " or (noted.owner, noted.epoch) != (batch.owner, batch.epoch):\n",
+        ":\n",
         _OWNING,
     ),
     Mutant(
