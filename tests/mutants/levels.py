@@ -27,7 +27,7 @@ LEVELS: Final = (
         "        commit = super().together(batch, replace(outcome, updates={}))\n"
         "        self._writes.write(batch, outcome.updates)\n"
         "        return commit",
-        (*_LEVELS, *_LIVES),
+        (*_LEVELS, *_LIVES, *_WORLDS),
     ),
     Mutant(
         "at most once a batch is recorded before it is processed",
@@ -41,7 +41,7 @@ LEVELS: Final = (
         "coordinators/levels/writing.py",
         "            except OutcomeUnknownError as error:\n",
         "            except FatalError as error:\n",
-        (*_LEVELS, *_LIVES),
+        (*_LEVELS, *_LIVES, *_WORLDS),
     ),
     Mutant(
         "a reset looks at tables without a position before it empties them",
@@ -62,7 +62,7 @@ LEVELS: Final = (
         "coordinators/holding/carrying_out.py",
         'plain.own(owner, epoch, emptied=decision.states == "clear", holds=holds)\n',
         "plain.own(owner, epoch, holds=holds)\n",
-        (*_KEPT, *_LEVELS),
+        (*_KEPT, *_LEVELS, *_WORLDS),
     ),
     Mutant(
         "a reset that can't empty a table is not recorded",

@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 
 _RESETS: Final = ("tests/coordinators/test_levels_resets.py",)
 _OWNING: Final = ("tests/state/test_owning.py",)
+_WORLDS: Final = ("tests/coordinators/test_level_worlds.py",)
 _POSTGRES: Final = ("integration_tests/levels/test_owning_postgres.py",)
 
 OWNING: Final = (
@@ -202,7 +203,7 @@ OWNING: Final = (
         "state/memory/plain.py",
         " or (noted.owner, noted.epoch) != (batch.owner, batch.epoch):\n",
         ":\n",
-        _OWNING,
+        (*_OWNING, *_WORLDS),
     ),
     Mutant(
         "whose a table is, stays until the COMMIT of who writes",
