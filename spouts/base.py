@@ -310,6 +310,17 @@ class MeasuresLatency(Protocol):
 
 
 @runtime_checkable
+class KeepsRecords(Protocol):
+    """A source whose records stay where they are once they are done, so that a person can have them read again."""
+
+    def why_gone(self, ranges: Sequence[OffsetRange]) -> str | None:
+        """Return why not all that these ranges held can be read again as it was, None where it can; changes nothing.
+
+        To be told apart from what was never there, a log must not leave out records on its own.
+        """
+
+
+@runtime_checkable
 class KnowsOrder(Protocol):
     """A source that can say which record a row is of; needed only where rows leave a topology one by one."""
 
