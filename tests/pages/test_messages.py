@@ -28,7 +28,7 @@ def quoted() -> list[Block]:
 
 
 def unsaid(text: str) -> list[str]:
-    """Return what of a message is made of no texts of the code: from where it differs up to the example's next value."""
+    """Return what of a message is no text of the code: from where it differs up to the example's next value."""
     pieces = _OF_THE_EXAMPLE.split(_KIND.sub("", text.strip()))
     return [left for piece in pieces if (left := _left_of(piece.strip()))]
 
@@ -46,11 +46,7 @@ def _left_of(piece: str) -> str:
 @cache
 def said() -> str:
     """Return all texts of the product, each with \\0 where a value is put in; a constant's name stands for its text."""
-    trees = [
-        ast.parse(file.read_text())
-        for package in PACKAGES
-        for file in sorted((ROOT / package).rglob("*.py"))
-    ]
+    trees = [ast.parse(file.read_text()) for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
     constants: dict[str, str] = {}
     for tree in trees:
         for node in tree.body:
