@@ -24,7 +24,7 @@ def test_a_backup_goes_on_in_another_database(
     walk: Callable[[str], Walk],
 ) -> None:
     walking = walk("docs/howto/back-up-and-restore.md")
-    back_up, restore, goes_on = walking.blocks("sh")
+    back_up, restore, goes_on, anew = walking.blocks("sh")
     servers.make("payments", "alerts")
 
     def run_on(payments: list[tuple[str, int]]) -> None:
@@ -52,3 +52,6 @@ def test_a_backup_goes_on_in_another_database(
     walking.shell(RUN, Exit.FAILED)
     walking.quotes(walking.complained)
     assert sums_in(os.environ["RESTORED"]) == sums_of(PAYMENTS[:400])
+    walking.do(anew)
+    walking.shell(RUN)
+    assert sums_in(os.environ["RESTORED"]) == sums_of(PAYMENTS)
