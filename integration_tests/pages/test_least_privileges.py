@@ -46,11 +46,11 @@ def topology():
     return made
 """
 FEWER = (
-    ("TEMPORARY ON DATABASE bank", "payments_run"),
-    ("CREATE ON SCHEMA payments", "payments_run"),
-    ("USAGE ON SCHEMA payments", "payments_tasks"),
     ("CONNECT ON DATABASE bank", "payments_tasks"),
     ("payments_tasks", "payments_run"),
+    ("USAGE ON SCHEMA payments", "payments_tasks"),
+    ("CREATE ON SCHEMA payments", "payments_run"),
+    ("TEMPORARY ON DATABASE bank", "payments_run"),
 )
 """Rights of the role that makes its tables by itself; each is needed by a start, or by the first batch."""
 GRANT = re.compile(r"GRANT ([A-Z, ]+) ON\s+(payments\.[^;]*?)\s*TO payments_least;", re.DOTALL)
@@ -60,7 +60,9 @@ GRANT = re.compile(r"GRANT ([A-Z, ]+) ON\s+(payments\.[^;]*?)\s*TO payments_leas
 def roles(postgres: Postgres) -> Iterator[dict[str, str]]:
     """What the page calls its database and roles, and how they are called here: roles are the whole server's."""
     database = urlsplit(postgres.dsn).path.lstrip("/")
-    yield {"DATABASE bank": f"DATABASE {database}"} | {role: f"{role}_{database[-6:]}" for role in ROLES}
+    yield {"DATABASE bank": f"DATABASE {database}", '"bank"': f'"{database}"'} | {
+        role: f"{role}_{database[-6:]}" for role in ROLES
+    }
     with psycopg.connect(postgres.dsn, autocommit=True) as connection:
         for role in reversed(ROLES):
             name = f"{role}_{database[-6:]}"
@@ -128,13 +130,14 @@ def expected(count: int) -> dict[str, tuple[int, int]]:
 def test_each_right_of_a_schema_of_its_own_is_needed_and_all_are_enough(bank: Bank) -> None:
     of_its_own, *_ = bank.walking.blocks("sql")
     bank.tell(of_its_own.text)
+    said: dict[str, str | None] = {}
     for right, role in FEWER:
         bank.tell(f"REVOKE {right} FROM {role}")
-        said = bank.run("payments_run")
-        print(f"without {right} for {role}: {said}")
-        assert said is not None
-        bank.walking.quotes(said)
+        said[f"{right}, {role}"] = bank.run("payments_run")
         bank.tell(f"GRANT {right} TO {role}")
+    assert None not in said.values(), said
+    for words in filter(None, said.values()):
+        bank.walking.quotes(words)
     assert bank.run("payments_run") is None
     assert bank.sums() == expected(101)
 

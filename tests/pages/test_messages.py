@@ -14,10 +14,10 @@ from tests.pages.blocks import ROOT, Block, every_block
 PACKAGES = ("trident", "base", "spouts", "state", "coordinators")
 _QUOTES_AN_ERROR = re.compile(r"\w+Error: |topology '")
 _OF_THE_EXAMPLE = re.compile(
-    r"""(?<!\w)'[^']*'(?!\w)|"[^"]*"|\{[^}]*\}|…|\d[\d:TZ.+-]*"""
-    r"""|\b(?:payments|alerts|bigint|TLS|SSL|SASL_SSL|\w+FailedError)\b|\bS\w+-SHA-\w*"""
+    r"""(?<!\w)'[^']*'(?!\w)|"[^"]*"|\{[^}]*\}|…|\d[\d:TZ.+-]*|(?<=^Postgres: )[^(]*"""
+    r"""|\b(?:payments|alerts|bigint|TLS|SSL|SASL_SSL|42501|3F000|\w+FailedError)\b|\bS\w+-SHA-\w*"""
 )
-"""Names, numbers and types, which are those of the example."""
+"""Names, numbers and types, which are those of the example, and a server's own words."""
 _KIND = re.compile(r"^\w+Error: ")
 _SHORTEST = 6
 """So long is a part of a message at least that stands in the code by itself, but for what is between two of them."""
