@@ -30,4 +30,5 @@ def test_what_the_page_writes_counts_and_has_a_row_for_each_hour(spark: SparkSes
     with TopologyTest(made, spark) as test:
         test.batch({"payments": [*rows, ("ann", 10, datetime(2026, 1, 31, 7, tzinfo=UTC))]})
         assert test.rows("balances") == [{"account": "ann", "n": 3, "total": 20}]
-        assert [(row["hour"].hour, row["n"], row["total"]) for row in test.rows("hourly")] == [(6, 2, 10), (7, 1, 10)]
+        hours = [(str(row["hour"])[11:13], row["n"], row["total"]) for row in test.rows("hourly")]
+        assert hours == [("06", 2, 10), ("07", 1, 10)]
