@@ -110,8 +110,8 @@ ACKING: Final = (
     Mutant(
         "what is done is known by the next process",
         "coordinators/plans/receiving.py",
-        "    source.begin_from(dict(before), done, [",
-        "    source.begin_from(dict(before), (), [",
+        "    source.begin_from(dict(before), done, under_way)\n",
+        "    source.begin_from(dict(before), {}, under_way)\n",
         _LIVES,
     ),
     Mutant(
