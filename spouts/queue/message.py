@@ -31,7 +31,7 @@ class Message:
     What the message was then is remembered within the horizon only.
     """
     digest: str = field(default="", repr=False)
-    """A short text that another message with the same id has not, such as `body_digest`; empty where none is given.
+    """A short text that another message with the same id has not, such as a hash of the body; empty where none is.
 
     It is remembered beside the id: what comes with the id and another digest is another message, and is refused. A
     source whose server makes the ids needs none.
