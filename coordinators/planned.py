@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -54,11 +55,23 @@ class ReceivedIds:
     ids: tuple[str, ...]
     digest: Digest
     """Of the ids: a row of the ledger that says others is damaged."""
+    bodies: tuple[str, ...] = ()
+    """For each id the digest that its message came with, empty of one without; none at all where no message has one."""
+
+    def __post_init__(self) -> None:
+        """Refuse digests that are not one for each id; of a row that is read, it is damaged."""
+        if self.bodies and len(self.bodies) != len(self.ids):
+            raise ValueError(f"{len(self.bodies)} digests for {len(self.ids)} ids")
 
     @classmethod
-    def of(cls, spout: str, ids: tuple[str, ...]) -> Self:
+    def of(cls, spout: str, ids: tuple[str, ...], bodies: tuple[str, ...] = ()) -> Self:
         """Return the word on these ids."""
-        return cls(spout, ids, text_digest(ids))
+        return cls(spout, ids, text_digest(ids), bodies if any(bodies) else ())
+
+    @property
+    def messages(self) -> Iterable[tuple[str, str]]:
+        """Each id with the digest that its message came with, empty where that is not known."""
+        return zip(self.ids, self.bodies or ("",) * len(self.ids), strict=True)
 
 
 @dataclass(frozen=True, slots=True)

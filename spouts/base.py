@@ -220,10 +220,17 @@ class NamesMessages(Receives, Protocol):
     def horizon(self) -> int:
         """How many ids of done messages it remembers."""
 
-    def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
+    @property
+    def given_again(self) -> int:
+        """How many messages came again although they were done: acked, and without effect."""
+
+    def begin_from(
+        self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
+    ) -> None:
         """Hear, once and before the first `receive`, where all that is done stops, and which messages it was.
 
-        `pinned` are those of the txid behind it: they will be done (`Source.committed`), and are not read again.
+        `pinned` are those of the txid behind it: they will be done (`Source.committed`), and are not read again. Each
+        id comes with the digest that `digests` gave, empty where that is not known.
         """
 
     def set_active(self, active: bool) -> None:
@@ -235,6 +242,9 @@ class NamesMessages(Receives, Protocol):
 
     def ids(self, range_: OffsetRange) -> tuple[str, ...]:
         """Return the ids of the messages of a range that is about to be planned."""
+
+    def digests(self, range_: OffsetRange) -> tuple[str, ...]:
+        """Return, in the same order, what tells each from another message with its id; empty where nothing does."""
 
     def planned(self, range_: OffsetRange) -> None:
         """Hear that a plan with this range is stored: one that begins there again has taken its place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import wait
 from contextlib import closing
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.run_events import RunStarted, TookOver
-from trident.spouts.base import MeasuresLatency, Source, Spout, lives_in_process
+from trident.spouts.base import MeasuresLatency, NamesMessages, Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
 from trident.state.plainly import with_positions, without_positions
 from trident.state.target import OpensTarget, Target
@@ -96,6 +96,8 @@ class RunSummary:
     last_done: int
     lost: int = 0
     """How many of them were recorded and not written as a whole: at level at_most_once, and at no other."""
+    given_again: int = 0
+    """How many messages of queues came again although they were done: acked, and not applied again."""
 
     @property
     def batches(self) -> int:
@@ -246,7 +248,9 @@ class TopologyRun:
                     coordinator.run()
             if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
                 say_what_is_held_back(open_parts.sources)
-            return RunSummary(taken.snapshot.done, coordinator.done, of_level.lost)
+            return RunSummary(
+                taken.snapshot.done, coordinator.done, of_level.lost, _given_again(open_parts.sources.values())
+            )
 
     def _hear(self, error: BaseException, batch: BatchId | None = None) -> None:
         if self._reporter is not None:
@@ -384,3 +388,7 @@ class TopologyRun:
             return None
         assert isinstance(runner.processor, TurnProcessor)
         return BatchTurn(stores, runner.processor, runner.clock, runner.is_over)
+
+
+def _given_again(sources: Iterable[Source]) -> int:
+    return sum(source.given_again for source in sources if isinstance(source, NamesMessages))

@@ -118,9 +118,10 @@ class Ledger(Protocol):
         Partitions that it leaves out were empty in it.
         """
 
-    def done_ids(self, topology: str, spout: str, most: int) -> tuple[str, ...]:
+    def done_ids(self, topology: str, spout: str, most: int) -> dict[str, str]:
         """Return the newest ids of a stream's messages that are done, at most so many, oldest first.
 
+        Each with the digest that its message came with, empty where that is not known (`ReceivedIds.messages`).
         Those since the last reset that did not go on (resume) where kept rows stand, as far as their plans are kept:
         whether other rows have them nobody knows.
         """

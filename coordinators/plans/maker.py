@@ -253,10 +253,12 @@ class PlanMaker:
     def _named(self, ranges: Sequence[SpoutRange]) -> tuple[ReceivedIds, ...]:
         named = [(item, self.sources[item.spout]) for item in ranges if item.range.width]
         ids: dict[str, tuple[str, ...]] = {}
+        bodies: dict[str, tuple[str, ...]] = {}
         for item, source in named:
             if isinstance(source, NamesMessages):
                 ids[item.spout] = (*ids.get(item.spout, ()), *source.ids(item.range))
-        return tuple(ReceivedIds.of(spout, of_spout) for spout, of_spout in ids.items())
+                bodies[item.spout] = (*bodies.get(item.spout, ()), *source.digests(item.range))
+        return tuple(ReceivedIds.of(spout, of_spout, bodies[spout]) for spout, of_spout in ids.items())
 
     def _tell_of_waiting(self, views: Sequence[SpoutView]) -> None:
         waiting = {(view.name, bound.id): (view, bound) for view in views for bound in view.waiting}

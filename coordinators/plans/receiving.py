@@ -65,7 +65,8 @@ def _begin_named(ledger: Ledger, snapshot: Snapshot, name: str, source: NamesMes
         before += [(item.range.id, item.range.stop) for item in snapshot.done_plan.ranges if item.spout == name]
     pinned = snapshot.pin.plan.received if snapshot.pin is not None else ()
     source.set_active(snapshot.activity is Activity.ACTIVE)
-    source.begin_from(dict(before), done, [id_ for item in pinned if item.spout == name for id_ in item.ids])
+    under_way = dict(each for item in pinned if item.spout == name for each in item.messages)
+    source.begin_from(dict(before), done, under_way)
 
 
 def _plans_of(ledger: Ledger, snapshot: Snapshot) -> tuple[Plan, ...]:

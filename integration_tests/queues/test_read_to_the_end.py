@@ -34,7 +34,7 @@ def read_by(spout: RabbitSpout, *, batch_s: float = 0.05) -> int:
     """Return how many messages a run has done when it is caught up."""
     source = AckingSource("s", spout, partial(SpoutInstance, pickle.dumps(spout)))
     done = 0
-    source.begin_from({}, (), ())
+    source.begin_from({}, {}, {})
     source.set_active(True)
     try:
         while not source.is_caught_up:

@@ -6,11 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from trident.base.failure import Failure
 from trident.spouts.queue.message import Message
+from trident.spouts.queue.received import other_message
 from trident.spouts.queue.waits import ProgressiveWait, WaitStrategy
+
+_PUT_RIGHT: Final = (
+    "It comes again with the next run: take it out there, and have it sent with an id of its own; or have the spout's "
+    "`refuse` put such a message aside"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ class SpoutHook:
     def failed(self, id_: str | None, reason: Failure) -> None:
         """Hear that a message was failed."""
 
+    def refused(self, id_: str | None) -> None:
+        """Hear that a message was refused, since another one has its id; of a `refuse` that does not raise."""
+
 
 class AckingSpout(ABC):
     """Base of a spout over a queue: it gives messages one by one, each with an id, and is told what became of each.
@@ -49,7 +58,8 @@ class AckingSpout(ABC):
     Guarantee: a message is acked when its batch is durably in every state and sink, never before. One that was not is
     failed, or left to the source, which gives it again: nothing is lost that the source keeps until its ack. A message
     that is given again is recognized by its id within the `horizon` and is not applied again: with states that are
-    exactly once on their own, each message counts once. What comes again from behind the horizon counts as new.
+    exactly once on their own, each message counts once. What comes again from behind the horizon counts as new. One
+    that has the id of another one there, by their digests (`Message.digest`), is refused, never acked.
 
     The object is pickled to a process of its own beside the coordinator, and only that process calls what is below, by
     one thread. When it dies (with its connection, so that the source gives again what it had not acked) another one
@@ -68,7 +78,9 @@ class AckingSpout(ABC):
     message_timeout: timedelta = timedelta(seconds=30)
     """A message that is older when the attempt at its batch fails is failed, not tried again by itself."""
     horizon: int = 100_000
-    """How many ids of done messages are remembered, some 150 bytes each, if the ledger keeps their txids (`Keep`).
+    """How many ids of done messages are remembered, if the ledger keeps their txids (`Keep`).
+
+    Some 150 bytes each, and 65 for a digest beside it.
 
     No more than half of it is under way, whatever `max_pending` says. 0: none, then a redelivery counts again (at least
     once), and a message may have no id.
@@ -103,6 +115,14 @@ class AckingSpout(ABC):
 
     def fail(self, id_: str | None) -> None:  # noqa: B027 - as above
         """Hear that a message is in no result and is held no more: give it again, here or in another process."""
+
+    def refuse(self, id_: str | None) -> None:
+        """Hear that another message with the id of this one is done or under way, by their digests.
+
+        It is in no result, and is held no more. Raises, which ends the run: the message stays at its source. One that
+        can tell the sender, or put the message aside, does that instead; to ack it at its source is to lose it.
+        """
+        raise other_message(type(self).__qualname__, id_ or "", _PUT_RIGHT)
 
     def activate(self) -> None:  # noqa: B027 - as above
         """Hear that `next_tuple` will be called from now on; after `open`, and after each `deactivate`."""

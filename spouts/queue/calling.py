@@ -17,7 +17,7 @@ from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.lasting import LONG_S, Doubling, HeldBack
 from trident.spouts.queue.pickling import checked, pickled
 from trident.spouts.queue.waits import INACTIVE_S
-from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Said, SetActive, Stop
+from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Refuse, Said, SetActive, Stop
 from trident.spouts.queue.writing import Writer
 
 QUIET_S: Final = 0.2
@@ -107,6 +107,8 @@ class SpoutLoop:
                 self._ack(serials)
             case Fail(serials, reason):
                 self._fail(serials, reason)
+            case Refuse(serials):
+                self._refuse(serials)
             case SetActive(active):
                 if active is not self._active:
                     self._set_active(active)
@@ -146,6 +148,15 @@ class SpoutLoop:
                 self._spout.fail(id_)
                 for hook in self._spout.hooks:
                     hook.failed(id_, reason)
+
+    def _refuse(self, serials: tuple[int, ...]) -> None:
+        self._settled()
+        for serial in serials:
+            id_, _ = self._pending.pop(serial)
+            with self._calling("refuse()"):
+                self._spout.refuse(id_)
+                for hook in self._spout.hooks:
+                    hook.refused(id_)
 
     def _ask(self) -> None:
         with self._calling("next_tuple()"):

@@ -24,7 +24,7 @@ class Answer(StrEnum):
     CLOSED = "closed"
     """Nobody takes messages now."""
     OTHER = "other"
-    """Another message with this id is under way."""
+    """Another message with this id is under way, or done and remembered."""
 
 
 @dataclass(slots=True)

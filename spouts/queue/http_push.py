@@ -35,8 +35,8 @@ class HttpPushSpout(AckingSpout):
     sender keeps what it sends until 200: nothing else does.
 
     503 with Retry-After: it failed, it is not done within `wait`, or nobody takes messages now; 429: `max_pending` are
-    under way; 400: no id, or a body that can't be read; 401, 404, 405, 411, 413; 422: another body with an id that is
-    under way. A request that waits holds a thread of this process.
+    under way; 400: no id, or a body that can't be read; 401, 404, 405, 411, 413; 422: another body with the id of a
+    message that is under way, or done (within the `horizon`). A request that waits holds a thread of this process.
 
     It listens on this machine alone unless `host` says otherwise, and then needs a `token`, which senders give as
     `Authorization: Bearer …`; it speaks no TLS, which a proxy in front has to. With port 0 it takes a free one, another
@@ -111,6 +111,12 @@ class HttpPushSpout(AckingSpout):
     def fail(self, id_: str | None) -> None:
         """Answer 503 to all who have posted the message: they send it again."""
         self._settle(id_, is_done=False)
+
+    def refuse(self, id_: str | None) -> None:
+        """Answer 422 to all who have posted the message: another one with its id is done or under way."""
+        from trident.spouts.queue.http_desk import Answer
+
+        self._opened().settle(id_ or "", Answer.OTHER)
 
     def activate(self) -> None:
         """Take messages."""

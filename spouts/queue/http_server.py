@@ -19,7 +19,7 @@ from typing import Final, cast
 from trident.base.errors import FatalError, RetryableError
 from trident.spouts.queue.bodies import Body
 from trident.spouts.queue.http_desk import Answer, PushDesk
-from trident.spouts.queue.message import Message
+from trident.spouts.queue.message import Message, body_digest
 from trident.spouts.queue.received import Received, UnreadableError, id_problem
 
 _Request = socket.socket | tuple[bytes, socket.socket]
@@ -40,7 +40,7 @@ _ANSWERS: Final[Mapping[Answer, tuple[HTTPStatus, str]]] = {
     Answer.FULL: (HTTPStatus.TOO_MANY_REQUESTS, "too many messages are under way: send it again, later"),
     Answer.OTHER: (
         HTTPStatus.UNPROCESSABLE_ENTITY,
-        "another message with this id is under way: no two may share one",
+        "another message with this id is done, or under way: this one is in no result. Send it with an id of its own",
     ),
 }
 
@@ -190,9 +190,10 @@ class _PushHandler(BaseHTTPRequestHandler):
             if name.lower() not in _SECRET_HEADERS
         }
         try:
-            return Message(rules.body.values(Received(id_, self.path, body, None, attributes)), id_)
+            values = rules.body.values(Received(id_, self.path, body, None, attributes))
         except UnreadableError as error:
             return f"the body can't be read: {error}"
+        return Message(values, id_, digest=body_digest(body))
 
     def _say(self, status: HTTPStatus, text: str, *, is_last: bool = False) -> None:
         said = f"{text}\n".encode()

@@ -35,6 +35,7 @@ from trident.spouts.queue.wire import (
     Idle,
     Logged,
     Raised,
+    Refuse,
     Said,
     SetActive,
     Stop,
@@ -129,6 +130,11 @@ class SpoutInstance:
         """Tell it of emissions that are held no more; one that is gone hears nothing."""
         self._settlings += 1
         self._to_say.put(Fail(serials, reason))
+
+    def refuse(self, serials: tuple[int, ...]) -> None:
+        """Tell it of emissions that have the ids of other messages; one that is gone hears nothing."""
+        self._settlings += 1
+        self._to_say.put(Refuse(serials))
 
     def check(self) -> None:
         """Raise what the spout has raised, or RetryableError when its process is gone; all that it emitted is here."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -17,6 +17,7 @@ from typing import Final
 from trident.base.failure import Failure
 from trident.spouts.queue.message import Message, Values
 
+_NONE: Final[Mapping[str, str]] = {}
 _UNNAMED: Final = "\0"
 """Before the made-up id of a message that has none: no source's id has it. No later process makes it up again."""
 
@@ -45,6 +46,8 @@ class Known(StrEnum):
     """It is held already: its source has given it again."""
     DONE = "done"
     """It is in every result, and remembered: its ack was lost."""
+    OTHER = "other"
+    """It is none of these: another message has its id, which is done or under way."""
 
 
 @dataclass(slots=True)
@@ -54,6 +57,7 @@ class _Held:
     """None: of a batch that was pinned by a process that has ended; it is applied from what was staged."""
     since: float
     deliveries: list[Delivery]
+    digest: str = ""
     failed: Failure | None = None
     """Why it is to be given back before its batch is planned again."""
 
@@ -61,17 +65,23 @@ class _Held:
 class PendingMessages:
     """What a stream of messages holds at which position; not safe between threads.
 
-    Positions begin where all that is done ends. `done` and `pinned` are the ids of what is: `done` oldest first. The
-    last batch is remembered whatever the horizon: no plan has an id that the one before it has.
+    Positions begin where all that is done ends. `done` and `pinned` are the ids of what is, each with the digest of its
+    message, empty where it is not known: `done` oldest first. The last batch is remembered whatever the horizon: no
+    plan has an id that the one before it has.
     """
 
     def __init__(
-        self, first: int = 0, *, done: Iterable[str] = (), pinned: Sequence[str] = (), horizon: int = 100_000
+        self,
+        first: int = 0,
+        *,
+        done: Mapping[str, str] = _NONE,
+        pinned: Mapping[str, str] = _NONE,
+        horizon: int = 100_000,
     ) -> None:
         self._first = first
         self._horizon = horizon
-        self._done: OrderedDict[str, None] = OrderedDict.fromkeys(done)  # its oldest goes at once; a dict's is searched
-        self._held = [_Held(id_, None, 0.0, []) for id_ in pinned]
+        self._done = OrderedDict(done)  # its oldest goes at once; a dict's is searched
+        self._held = [_Held(id_, None, 0.0, [], digest) for id_, digest in pinned.items()]
         self._by_id = {item.id: item for item in self._held}
         self._planned: list[tuple[int, int]] = []
         self._at = first
@@ -119,16 +129,19 @@ class PendingMessages:
     def add(self, message: Message, delivery: Delivery, now: float) -> Known:
         """Hear of a delivery; a message that is new is put behind all others.
 
-        Of one that is done the delivery is to be acked at once; of one that is under way with the others.
+        Of one that is done the delivery is to be acked at once; of one that is under way with the others. Of another
+        message with the id of one of these nothing is kept, and its delivery must not be acked.
         """
-        if message.id is not None and message.id in self._done:
-            return Known.DONE
+        if message.id is not None and (digest := self._done.get(message.id)) is not None:
+            return Known.DONE if _may_be(message, digest) else Known.OTHER
         known = self._by_id.get(message.id) if message.id is not None else None
         if known is not None:
+            if not _may_be(message, known.digest):
+                return Known.OTHER
             known.deliveries.append(delivery)
             return Known.UNDER_WAY
         id_ = self._named(message)
-        item = _Held(id_, message.values, now, [delivery])
+        item = _Held(id_, message.values, now, [delivery], message.digest)
         self._held.append(item)
         self._by_id[id_] = item
         return Known.NEW
@@ -169,15 +182,19 @@ class PendingMessages:
         """Return the ids of a range that is held."""
         return tuple(item.id for item in self._between(start, stop))
 
+    def digests(self, start: int, stop: int) -> tuple[str, ...]:
+        """Return the digests of the messages of a range that is held, empty of one that is not known."""
+        return tuple(item.digest for item in self._between(start, stop))
+
     def finish(self, stop: int) -> tuple[Delivery, ...]:
         """Hear that all before `stop` is done; returns the deliveries to ack. Their ids are remembered."""
         finished = self._between(self._first, max(stop, self._first))
         del self._held[: len(finished)]
         self._first += len(finished)
-        named = [item.id for item in finished if not item.id.startswith(_UNNAMED)]
+        named = {item.id: item.digest for item in finished if not item.id.startswith(_UNNAMED)}
         for item in finished:
             del self._by_id[item.id]
-        self._done.update(dict.fromkeys(named))
+        self._done.update(named)
         self._planned = [each for each in self._planned if each[0] >= stop]
         if self._only is not None and self._only[0] < stop:
             self._only = None
@@ -230,3 +247,8 @@ class PendingMessages:
     def _forget(self, newest: int) -> None:
         while len(self._done) > max(self._horizon, newest):
             self._done.popitem(last=False)
+
+
+def _may_be(message: Message, digest: str) -> bool:
+    """Whether a message may be the one that has the digest: where one of the two is not known, nobody can tell."""
+    return not digest or not message.digest or message.digest == digest

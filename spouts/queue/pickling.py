@@ -6,8 +6,8 @@ import pickle
 
 from trident.base.errors import FatalError
 from trident.base.user_code import type_and_place
-from trident.spouts.queue.message import LONGEST_ID, Message
-from trident.spouts.queue.received import is_text
+from trident.spouts.queue.message import LONGEST_DIGEST, LONGEST_ID, Message
+from trident.spouts.queue.received import is_plain
 
 
 def checked(message: object, *, ids_are_needed: bool) -> Message:
@@ -15,6 +15,11 @@ def checked(message: object, *, ids_are_needed: bool) -> Message:
     if not isinstance(message, Message):
         raise FatalError(f"returned a value of the type {type(message).__name__}, where a Message or None is wanted")
     id_ = message.id
+    if not isinstance(message.digest, str) or len(message.digest) > LONGEST_DIGEST or not is_plain(message.digest):
+        raise FatalError(
+            f"gave a message whose digest is no text of up to {LONGEST_DIGEST} characters without NUL and surrogates. "
+            "It is in no result and was not acked"
+        )
     if message.values is None:  # what a user may do
         raise FatalError(f"gave the message {id_!r} without values. It is in no result and was not acked")
     if id_ is None:
@@ -25,7 +30,7 @@ def checked(message: object, *, ids_are_needed: bool) -> Message:
                 "say horizon = 0 in the spout's class, for at least once"
             )
         return message
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or "\0" in id_ or not is_text(id_):
+    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or not is_plain(id_):
         raise FatalError(
             f"gave a message whose id is no text of 1 to {LONGEST_ID} characters without NUL and surrogates. It is in "
             "no result and was not acked"

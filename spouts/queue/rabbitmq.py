@@ -12,8 +12,8 @@ from trident.base.errors import FatalError
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import check_name, checked_address, require_client
 from trident.spouts.queue.bodies import Body, RawBody, checked_body
-from trident.spouts.queue.message import Message
-from trident.spouts.queue.received import Received, UnreadableError, id_problem, shown_id, unreadable
+from trident.spouts.queue.message import Message, body_digest
+from trident.spouts.queue.received import Received, UnreadableError, id_problem, other_message, shown_id, unreadable
 
 if TYPE_CHECKING:
     from trident.spouts.queue.rabbitmq_line import Delivered, RabbitLine
@@ -24,6 +24,11 @@ _WAY_ON: Final = (
     "It comes again with the next run: take it out of the queue (a quorum queue with a delivery-limit and a "
     "dead-letter exchange does that by itself), or take bodies as they are (RawBody) and decode them in the topology"
 )
+_PUT_RIGHT: Final = (
+    "It comes again with the next run: take it out of the queue (a quorum queue with a delivery-limit and a "
+    "dead-letter exchange does that by itself), and publish it again with an id of its own. A message that is "
+    "published once more must have the same body, byte for byte"
+)
 
 
 class RabbitSpout(AckingSpout):
@@ -33,8 +38,9 @@ class RabbitSpout(AckingSpout):
     connection leaves unacked, the broker delivers again; that counts once, since it has the same id.
 
     The id is the property `message_id`, which the publisher sets, once for each thing that it says: a publisher that
-    sends again because it got no confirm must use the same id. `id_header` names a header to use in its place. A
-    message without an id stops the run, unless `horizon` is 0.
+    sends again because it got no confirm must use the same id and the same body. `id_header` names a header to use in
+    its place. A message without an id stops the run, unless `horizon` is 0; so does one with another body than the
+    message has that is done (within the `horizon`) or under way with its id, and it stays in the queue.
 
     Neither `url` nor what is in it is shown anywhere; `amqps://` is TLS, and further options of the connection
     (`?heartbeat=30`) are those of the client pika. Heartbeats are answered however long a batch takes.
@@ -97,7 +103,7 @@ class RabbitSpout(AckingSpout):
         except UnreadableError as error:
             raise unreadable(f"queue {self._queue!r}", id_, str(error), _WAY_ON) from None
         self._tags.setdefault(id_, deque()).append(delivered.tag)
-        return Message(values, id_, delivered.is_redelivered)
+        return Message(values, id_, delivered.is_redelivered, body_digest(delivered.body))
 
     def is_waiting(self) -> bool:
         """Return whether the queue has messages that have not come yet."""
@@ -110,6 +116,10 @@ class RabbitSpout(AckingSpout):
     def fail(self, id_: str | None) -> None:
         """Have the broker put the oldest delivery that is not settled back into the queue."""
         self._settle(id_, is_acked=False)
+
+    def refuse(self, id_: str | None) -> None:
+        """End the run: the message stays in the queue."""
+        raise other_message(f"queue {self._queue!r}", id_ or "", _PUT_RIGHT)
 
     def close(self) -> None:
         """Send the last acks and end the connection."""

@@ -37,7 +37,7 @@ def id_problem(id_: str) -> str | None:
         return "is empty"
     if len(id_) > LONGEST_ID:
         return f"has {len(id_):,} characters, more than {LONGEST_ID}"
-    if "\0" in id_ or not is_text(id_):
+    if not is_plain(id_):
         return "is no text that every store holds (a NUL, or half of a character)"
     return None
 
@@ -55,10 +55,17 @@ def unreadable(where: str, id_: str, why: str, way_on: str) -> FatalError:
     )
 
 
-def is_text(id_: str) -> bool:
-    """Whether it can be written down: half of a character can't."""
+def other_message(where: str, id_: str, way_on: str) -> FatalError:
+    """Return the error for a message that has the id of another one; `way_on` says how both can be kept."""
+    return FatalError(
+        f"{where}: a message with the id {shown_id(id_)} is not the one that is done, or under way, with this id: its "
+        f"body is another one. Nothing of it was applied, it was not acked, and its source still has it. {way_on}"
+    )
+
+
+def is_plain(text: str) -> bool:
+    """Whether every store holds it: not with a NUL, nor with half of a character."""
     try:
-        id_.encode()
+        return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-    return True

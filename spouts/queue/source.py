@@ -19,6 +19,7 @@ from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import Message, Values
 from trident.spouts.queue.pending import Delivery, GivenBack, Known, PendingMessages
+from trident.spouts.queue.redelivered import Redelivered
 
 _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "messages"
@@ -55,6 +56,9 @@ class Instance(Protocol):
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         """Tell it of emissions that are held no more."""
 
+    def refuse(self, serials: tuple[int, ...]) -> None:
+        """Tell it of emissions that have the ids of other messages."""
+
     def check(self) -> None:
         """Raise what the spout has raised, or RetryableError when its process is gone."""
 
@@ -84,6 +88,7 @@ class AckingSource(HeldRowsSource):
         self._is_active = True
         self._has_failed = False
         self._told_of_old = False
+        self._redelivered = Redelivered(name)
         self._lock = threading.Lock()
 
     @property
@@ -91,7 +96,14 @@ class AckingSource(HeldRowsSource):
         """How many ids of done messages are remembered."""
         return self._spout.horizon
 
-    def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
+    @property
+    def given_again(self) -> int:
+        """How many messages came again although they were done, and were acked without effect."""
+        return self._redelivered.count
+
+    def begin_from(
+        self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
+    ) -> None:
         """Put what comes behind what is done and pinned, and start the process, unless it was asked where it starts."""
         with self._lock:
             self._pending = PendingMessages(
@@ -176,6 +188,11 @@ class AckingSource(HeldRowsSource):
         with self._lock:
             return self._pending.ids(range_.start, range_.stop)
 
+    def digests(self, range_: OffsetRange) -> tuple[str, ...]:
+        """Return what tells each from another message with its id."""
+        with self._lock:
+            return self._pending.digests(range_.start, range_.stop)
+
     def planned(self, range_: OffsetRange) -> None:
         """Note the batch, to know it if it is planned again: then its attempt has failed."""
         with self._lock:
@@ -219,6 +236,7 @@ class AckingSource(HeldRowsSource):
         self._fail(left, Failure.RUN_ENDED)
         self._instance = None
         is_told = instance.close()
+        self._redelivered.tell_all()
         if left:
             _log.info("stream %r: %d messages are in no result and go back to their source", self._name, len(left))
         if not is_told:
@@ -241,16 +259,26 @@ class AckingSource(HeldRowsSource):
         return instance
 
     def _take_in(self, taken: Iterable[tuple[Message, Delivery]]) -> None:
-        """Hold what is new, ack what is done already."""
+        """Hold what is new, ack what is done already, refuse what has the id of another message.
+
+        Refused first: a spout that keeps its deliveries by id would take the ack of one for that of the other.
+        """
+        again: list[Message] = []
         known: list[Delivery] = []
+        others: list[Delivery] = []
         now = self._clock.monotonic()
         with self._lock:
             for message, delivery in taken:
                 what = self._pending.add(message, delivery, now)
                 if what is Known.DONE:
+                    again.append(message)
                     known.append(delivery)
+                elif what is Known.OTHER:
+                    others.append(delivery)
                 elif what is Known.NEW and message.is_redelivered:
                     self._tell_of_old()
+        self._refuse(others)
+        self._redelivered.add(again)
         self._ack(known)
 
     def _tell_of_old(self) -> None:
@@ -270,6 +298,11 @@ class AckingSource(HeldRowsSource):
         instance = self._instance
         if instance is not None and (serials := _serials(deliveries, instance)):
             instance.ack(serials)
+
+    def _refuse(self, deliveries: Iterable[Delivery]) -> None:
+        instance = self._instance
+        if instance is not None and (serials := _serials(deliveries, instance)):
+            instance.refuse(serials)
 
     def _give_back(self, given: Sequence[GivenBack]) -> None:
         for reason in Failure:

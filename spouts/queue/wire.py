@@ -23,6 +23,13 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
+class Refuse:
+    """These emissions have ids that other messages have; they are not held."""
+
+    serials: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SetActive:
     """Call `next_tuple`, or don't."""
 
@@ -34,7 +41,7 @@ class Stop:
     """Close the spout and end, after what was said before."""
 
 
-Said = Ack | Fail | SetActive | Stop
+Said = Ack | Fail | Refuse | SetActive | Stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class Idle:
     """There is nothing more, as of a call of `next_tuple` behind all that was emitted."""
 
     settlings: int
-    """After so many `Ack`s and `Fail`s."""
+    """After so many `Ack`s, `Fail`s and `Refuse`s."""
 
 
 @dataclass(frozen=True, slots=True)

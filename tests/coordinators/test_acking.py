@@ -327,7 +327,7 @@ def test_values_that_do_not_fit_are_named_by_their_message(queue: FileQueue, mon
     """
     monkeypatch.setattr(HeldRowsSource, "schema", lambda *_: StructType([StructField("account", StringType())]))
     source = QueueSpout(Unfit(queue.path), cloudpickle.dumps(Unfit(queue.path))).open("s")
-    source.begin_from({}, (), ())
+    source.begin_from({}, {}, {})
     text = r"gave the message 'odd' that does not fit the schema: .* nothing of the batch was applied"
     try:
         while not source.is_caught_up:

@@ -79,6 +79,9 @@ class BrokersInstance:
                 is_over = self.broker.given[id_] >= self.broker.limit
                 (self.broker.aside if is_over else self.broker.waiting).append(id_)
 
+    def refuse(self, serials: tuple[int, ...]) -> None:
+        raise AssertionError("each message has an id of its own")
+
     def check(self) -> None: ...
 
     def latency(self) -> CompleteLatency | None:

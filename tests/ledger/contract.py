@@ -176,7 +176,7 @@ class LifeContract:
 
     def test_the_messages_that_are_done_are_known_newest_last(self, ledger: AnyLedger) -> None:
         run = started(ledger)
-        assert ledger.done_ids("payments", "queue", 9) == ()
+        assert ledger.done_ids("payments", "queue", 9) == {}
         for start, ids in ((0, ("a", "b")), (2, ()), (2, ("c", "d", "ä"))):
             plan = with_messages(run.next_plan(), start, *ids)
             ledger.plan(run.owner, run.epoch, plan)
@@ -188,13 +188,26 @@ class LifeContract:
         live = with_messages(run.next_plan(), 5, "e")
         ledger.plan(run.owner, run.epoch, live)
         run.pin(live)
-        assert ledger.done_ids("payments", "queue", 99) == ("a", "b", "c", "d", "ä"), "what is only pinned is not done"
+        assert tuple(ledger.done_ids("payments", "queue", 99)) == ("a", "b", "c", "d", "ä"), (
+            "what is only pinned is not done"
+        )
         run.done(live)
         known = ("a", "b", "c", "d", "ä", "e")
-        assert [ledger.done_ids("payments", "queue", most) for most in range(8)] == [
+        assert [tuple(ledger.done_ids("payments", "queue", most)) for most in range(8)] == [
             known[len(known) - min(most, len(known)) :] for most in range(8)
         ]
-        assert ledger.done_ids("payments", "other", 9) == ledger.done_ids("orders", "queue", 9) == ()
+        assert ledger.done_ids("payments", "other", 9) == ledger.done_ids("orders", "queue", 9) == {}
+
+    def test_the_digests_of_messages_are_known_with_their_ids(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        for start, ids, bodies in ((0, ("a", "b"), ("1", "")), (2, ("c",), ())):
+            plan = with_messages(run.next_plan(), start, *ids)
+            plan = replace(plan, received=(replace(plan.received[0], bodies=bodies),))
+            ledger.plan(run.owner, run.epoch, plan)
+            run.follow(plan)
+            run.together(plan)
+        assert run.snapshot().done_plan == plan
+        assert list(ledger.done_ids("payments", "queue", 9).items()) == [("a", "1"), ("b", ""), ("c", "")]
 
     @pytest.mark.parametrize(
         ("resets", "known"),
@@ -217,7 +230,7 @@ class LifeContract:
             decision = ResetDecision(f"life {number}", 2 + number, states, start, streams=("in", "queue"))
             ledger.decide_reset(run.epoch, "payments", decision)
             ledger.finish_reset(run.epoch, "payments", decision)
-        assert ledger.done_ids("payments", "queue", 9) == known
+        assert tuple(ledger.done_ids("payments", "queue", 9)) == known
 
 
 class GuardContract:

@@ -19,9 +19,44 @@ ACKING: Final = (
     Mutant(
         "a message that is done is not read again",
         "spouts/queue/pending.py",
-        "        if message.id is not None and message.id in self._done:\n",
-        "        if message.id is None:\n",
+        "        if message.id is not None and (digest := self._done.get(message.id)) is not None:\n",
+        "        if message.id is None and (digest := self._done.get(str(message.id))) is not None:\n",
         _PENDING,
+    ),
+    Mutant(
+        "another message with the id of one that is done is not taken for its redelivery",
+        "spouts/queue/pending.py",
+        "            return Known.DONE if _may_be(message, digest) else Known.OTHER\n",
+        "            return Known.DONE\n",
+        _PENDING,
+    ),
+    Mutant(
+        "another message with the id of one that is held is not taken for its redelivery",
+        "spouts/queue/pending.py",
+        "            if not _may_be(message, known.digest):\n",
+        "            if not _may_be(message, message.digest):\n",
+        _PENDING,
+    ),
+    Mutant(
+        "a message whose digest is not known is no other one",
+        "spouts/queue/pending.py",
+        "    return not digest or not message.digest or message.digest == digest\n",
+        "    return not message.digest or message.digest == digest\n",
+        _PENDING,
+    ),
+    Mutant(
+        "what is refused is told before anything is acked",
+        "spouts/queue/source.py",
+        "        self._refuse(others)\n        self._redelivered.add(again)\n        self._ack(known)\n",
+        "        self._redelivered.add(again)\n        self._ack(known)\n        self._refuse(others)\n",
+        ("tests/spouts/queue/test_source.py",),
+    ),
+    Mutant(
+        "digests are kept with the ids of a plan",
+        "coordinators/plans/maker.py",
+        "ReceivedIds.of(spout, of_spout, bodies[spout])",
+        "ReceivedIds.of(spout, of_spout)",
+        ("tests/coordinators/test_other_messages.py",),
     ),
     Mutant(
         "a message that is given again while it is held is one message",
@@ -110,8 +145,8 @@ ACKING: Final = (
     Mutant(
         "what is done is known by the next process",
         "coordinators/plans/receiving.py",
-        "    source.begin_from(dict(before), done, [",
-        "    source.begin_from(dict(before), (), [",
+        "    source.begin_from(dict(before), done, under_way)\n",
+        "    source.begin_from(dict(before), {}, under_way)\n",
         _LIVES,
     ),
     Mutant(

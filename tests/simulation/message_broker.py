@@ -200,6 +200,10 @@ class SimulatedInstance:
                 self._broker.counts[GIVEN_BACK] += 1
                 self._broker.fail(self._consumer, self._ended_now(serial))
 
+    def refuse(self, serials: tuple[int, ...]) -> None:
+        """Be told of a message that has the id of another one: here each has its own."""
+        require(not serials, f"{self._consumer} was told of emissions {serials} as of other messages")
+
     def check(self) -> None:
         """Raise RetryableError when it is gone and all that it has emitted was taken."""
         if self._is_gone and not self._emitted:

@@ -5,7 +5,7 @@ Each is what the product does but for one thing that is easily overlooked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from unittest.mock import patch
 
@@ -33,17 +33,17 @@ def acks_what_is_planned(source: AckingSource, range_: OffsetRange) -> None:
 
 
 def begins_without_the_pinned(
-    source: AckingSource, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]
+    source: AckingSource, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
 ) -> None:
     """Know what is done, and not what will be without a plan of this process."""
-    _BEGIN_FROM(source, positions, done, ())
+    _BEGIN_FROM(source, positions, done, {})
 
 
 def begins_without_the_done(
-    source: AckingSource, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]
+    source: AckingSource, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
 ) -> None:
     """Know only what this process has done itself."""
-    _BEGIN_FROM(source, positions, (), pinned)
+    _BEGIN_FROM(source, positions, {}, pinned)
 
 
 def gives_all_back(pending: PendingMessages) -> tuple[Delivery, ...]:

@@ -114,7 +114,9 @@ class MessagesHere(AckingSource):
         self.built: dict[tuple[int, int], tuple[int, ...]] = {}
         """By the bounds of a range that was planned: which messages stood there then."""
 
-    def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
+    def begin_from(
+        self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
+    ) -> None:
         if not self._is_gone:  # a call in a process that has died meanwhile
             super().begin_from(positions, done, pinned)
 

@@ -33,7 +33,7 @@ def opened(made: MessageScript) -> ScriptedMessageSource:
     source = ScriptedMessages(made, SpoutKind.OPAQUE).open("messages")
     assert isinstance(source, TakesMessagesBack)
     assert isinstance(source, KnowsOrder | ReadsSmallBatches)
-    source.begin_from({}, (), ())
+    source.begin_from({}, {}, {})
     return source
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,6 +100,7 @@ class ScriptedMessages(ScriptedSpout):
 class ScriptedMessageSource(ScriptedSource):
     """See `TakesMessagesBack`: all that it is asked and told is of its script, which other lives have as well."""
 
+    given_again: Final = 0
     horizon: Final = 0
     """Nothing that is done is ever given again."""
     is_caught_up: Final = True
@@ -109,7 +110,9 @@ class ScriptedMessageSource(ScriptedSource):
         super().__init__(script)
         self._messages = script
 
-    def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
+    def begin_from(
+        self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
+    ) -> None:
         """Begin with what the script has: what is done or pinned lies before the next plan."""
         self._messages.begin()
 
@@ -127,6 +130,10 @@ class ScriptedMessageSource(ScriptedSource):
     def ids(self, range_: OffsetRange) -> tuple[str, ...]:
         """Return the ids of the messages of a range."""
         return self._messages.ids(range_.start, range_.stop)
+
+    def digests(self, range_: OffsetRange) -> tuple[str, ...]:
+        """Return nothing: each message of a test is the only one with its id."""
+        return ()
 
     def planned(self, range_: OffsetRange) -> None:
         """Do nothing: no message is ever too old, so no plan has to be known again."""

@@ -164,15 +164,15 @@ class MemoryLedger:
             plans = [each.plan for each in stored if each.plan.txid == txid and each.incarnation == owner.incarnation]
             return max(plans, key=lambda plan: plan.attempt, default=None)
 
-    def done_ids(self, topology: str, spout: str, most: int) -> tuple[str, ...]:
+    def done_ids(self, topology: str, spout: str, most: int) -> dict[str, str]:
         """Return the newest ids of a stream's messages that are done, at most so many, oldest first."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.find(topology)
             done = [row.stored.plan for row in rows.finished(topology).values() if row.stored.status is PlanStatus.DONE]
             plans = sorted((plan for plan in done if entry and plan.txid > entry.cleared), key=lambda plan: plan.txid)
-            ids = [id_ for plan in plans for item in plan.received if item.spout == spout for id_ in item.ids]
-            return tuple(ids[max(0, len(ids) - most) :])
+            named = [each for plan in plans for item in plan.received if item.spout == spout for each in item.messages]
+            return dict(named[max(0, len(named) - most) :])
 
     def pin(
         self,

@@ -136,7 +136,7 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             return reads.read_latest_plan(transaction.connection, owner, txid)
 
-    def done_ids(self, topology: str, spout: str, most: int) -> tuple[str, ...]:
+    def done_ids(self, topology: str, spout: str, most: int) -> dict[str, str]:
         """Return the newest ids of a stream's messages that are done, at most so many, oldest first."""
         with self._database.transaction() as transaction:
             return read_done_ids(transaction.connection, topology, spout, most)

@@ -10,7 +10,7 @@ from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.tables import PLAN, RESET
 
 
-def read_done_ids(connection: Connection, topology: str, spout: str, most: int) -> tuple[str, ...]:
+def read_done_ids(connection: Connection, topology: str, spout: str, most: int) -> dict[str, str]:
     """Return the newest ids of a stream that are done; see `Ledger.done_ids`."""
     cleared = select(func.coalesce(func.max(RESET.c.birth_txid), 0)).where(
         RESET.c.topology == topology,
@@ -28,11 +28,12 @@ def read_done_ids(connection: Connection, topology: str, spout: str, most: int) 
         .order_by(PLAN.c.txid.desc())
         .execution_options(yield_per=1_000)
     )
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
     if most:
         for row in connection.execute(newest_first):
-            ids = [id_ for item in codec.RECEIVED.decode(row.received) if item.spout == spout for id_ in item.ids]
-            found += reversed(ids)
+            received = codec.RECEIVED.decode(row.received)
+            named = [each for item in received if item.spout == spout for each in item.messages]
+            found += reversed(named)
             if len(found) >= most:
                 break
-    return tuple(reversed(found[:most]))
+    return dict(reversed(found[:most]))

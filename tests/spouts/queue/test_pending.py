@@ -13,8 +13,8 @@ from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery, Known, PendingMessages
 
 
-def message(id_: str | None) -> Message:
-    return Message((id_,), id_)
+def message(id_: str | None, digest: str = "") -> Message:
+    return Message((id_,), id_, digest=digest)
 
 
 class Giver:
@@ -49,17 +49,59 @@ def test_what_is_given_again_is_known_by_its_id() -> None:
 
 
 def test_ids_are_remembered_up_to_the_horizon_and_the_oldest_go() -> None:
-    pending, give = PendingMessages(done="abc", horizon=3), Giver()
+    pending, give = PendingMessages(done=dict.fromkeys("abc", ""), horizon=3), Giver()
     pending.add(message("d"), give(), 0.0)
     pending.finish(1)
     assert pending.remembered == 3
     assert [pending.add(message(id_), give(), 0.0) for id_ in "abcd"] == [Known.NEW, *[Known.DONE] * 3]
 
 
+def test_another_message_with_an_id_that_is_under_way_or_done_is_none_of_these() -> None:
+    pending, give = PendingMessages(), Giver()
+    assert pending.add(message("a", "1"), give(), 0.0) is Known.NEW
+    assert pending.add(message("a", "2"), give(), 0.0) is Known.OTHER
+    assert pending.add(message("a", "1"), give(), 0.0) is Known.UNDER_WAY
+    assert (pending.ids(0, 1), pending.digests(0, 1)) == (("a",), ("1",))
+    assert pending.finish(1) == (Delivery(1, 1), Delivery(1, 3)), "what is another message is not acked with it"
+    assert pending.add(message("a", "2"), give(), 0.0) is Known.OTHER
+    assert pending.add(message("a", "1"), give(), 0.0) is Known.DONE
+    assert (pending.stop, pending.remembered) == (1, 1)
+
+
+def test_another_message_is_told_from_those_that_an_earlier_process_had() -> None:
+    pending, give = PendingMessages(2, done={"a": "1"}, pinned={"b": "1"}), Giver()
+    assert [pending.add(message(id_, digest), give(), 0.0) for id_ in "ab" for digest in "12"] == [
+        Known.DONE,
+        Known.OTHER,
+        Known.UNDER_WAY,
+        Known.OTHER,
+    ]
+
+
+def test_where_a_digest_is_not_known_no_message_is_another_one() -> None:
+    pending, give = PendingMessages(1, done={"a": "", "b": "1"}, pinned={"c": ""}), Giver()
+    assert [pending.add(message(id_, digest), give(), 0.0) for id_, digest in (("a", "1"), ("b", ""), ("c", "1"))] == [
+        Known.DONE,
+        Known.DONE,
+        Known.UNDER_WAY,
+    ]
+    pending.finish(2)
+    assert pending.add(message("c", "2"), give(), 0.0) is Known.DONE, "a redelivery says nothing about the first one"
+
+
+def test_an_id_that_was_given_back_is_free_for_another_message() -> None:
+    pending, give = PendingMessages(), Giver()
+    pending.add(message("a", "1"), give(), 0.0)
+    pending.plan(0, 1)
+    pending.fail({"a": Failure.OPERATION})
+    pending.plan_from(0, 0.0)
+    assert pending.add(message("a", "2"), give(), 0.0) is Known.NEW
+
+
 def test_messages_without_an_id_are_others_than_those_that_are_pinned() -> None:
     before, give = PendingMessages(horizon=0), Giver()
     before.add(message(None), give(), 0.0)
-    pending = PendingMessages(pinned=before.ids(0, 1), horizon=0)
+    pending = PendingMessages(pinned=dict.fromkeys(before.ids(0, 1), ""), horizon=0)
     assert pending.add(message(None), give(), 0.0) is Known.NEW
     assert (pending.finish(1), pending.finish(2)) == ((), (Delivery(1, 2),))
 
@@ -84,7 +126,7 @@ def test_messages_without_an_id_are_each_a_new_one_and_are_not_remembered() -> N
 
 
 def test_what_is_pinned_is_under_way_and_is_not_acked_before_it_is_done() -> None:
-    pending, give = PendingMessages(4, pinned=["a", "b"]), Giver()
+    pending, give = PendingMessages(4, pinned={"a": "", "b": ""}), Giver()
     assert pending.stop == 6
     assert pending.add(message("b"), give(), 0.0) is Known.UNDER_WAY
     assert pending.add(message("c"), give(), 0.0) is Known.NEW
@@ -189,7 +231,7 @@ def test_a_batch_of_which_nothing_is_left_is_open_again() -> None:
 
 
 def test_what_is_pinned_can_t_be_failed() -> None:
-    pending = PendingMessages(pinned=["a"])
+    pending = PendingMessages(pinned={"a": ""})
     pending.fail({"a": Failure.OPERATION})
     assert (pending.plan_from(1, 9.0), pending.ids(0, 1)) == ((), ("a",))
 

@@ -133,6 +133,12 @@ class NumberedIds(FileQueueSpout):
         return message and Message(message.values, 7)  # type: ignore[arg-type]  # what a user may do
 
 
+class LongDigests(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and Message(message.values, message.id, digest="0" * 65)
+
+
 class WithoutValues(FileQueueSpout):
     def next_tuple(self) -> Message | None:
         message = super().next_tuple()
@@ -165,6 +171,7 @@ class UnpicklableHere(FileQueueSpout):
         (WithoutIds, "without an id: if it were given again, nobody could tell"),
         (WrongType, "a value of the type tuple, where a Message or None is wanted"),
         (NumberedIds, "whose id is no text of 1 to 500 characters"),
+        (LongDigests, "whose digest is no text of up to 64 characters"),
     ],
 )
 def test_a_message_that_could_not_be_known_again_is_refused(
@@ -176,6 +183,38 @@ def test_a_message_that_could_not_be_known_again_is_refused(
         with pytest.raises(FatalError, match=text):
             started.check()
     assert (queue.said("ack"), queue.left()) == ([], ["a"])
+
+
+def test_a_message_that_is_refused_ends_the_process_and_stays_at_its_source(queue: FileQueue) -> None:
+    queue.put(["a"])
+    with running(FileQueueSpout(queue.path)) as started:
+        [(_, delivery)] = taken(started, 1)
+        started.refuse((delivery.serial,))
+        until(started._is_gone.is_set)
+        with pytest.raises(FatalError, match=r"refuse\(\) FileQueueSpout: a message with the id 'a' is not the one"):
+            started.check()
+    assert (queue.said("ack"), queue.said("fail"), queue.left()) == ([], [], ["a"])
+
+
+class PutsAside(FileQueueSpout):
+    """Says of a message that is refused what becomes of it."""
+
+    def refuse(self, id_: str | None) -> None:
+        self._say("refuse", id_)
+
+
+def test_a_spout_that_puts_aside_what_is_refused_goes_on(queue: FileQueue) -> None:
+    queue.put(["a", "b"])
+    spout = PutsAside(queue.path)
+    spout.max_pending = 1
+    with running(spout) as started:
+        [(_, first)] = taken(started, 1)
+        started.refuse((first.serial,))
+        [(message, second)] = taken(started, 1)
+        assert message.id == "b"
+        started.ack((second.serial,))
+        assert started.close()
+    assert (queue.said("refuse"), queue.said("ack"), queue.left()) == (["a"], ["b"], ["a"])
 
 
 class Threaded(FileQueueSpout):

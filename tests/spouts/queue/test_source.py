@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ class FakeInstance:
         self.serial = 0
         self.acked: list[int] = []
         self.failed: list[tuple[int, Failure]] = []
+        self.refused: list[int] = []
         self.is_gone = False
         self.is_idle = False
         self.has_answered = True
@@ -51,6 +53,9 @@ class FakeInstance:
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         self.failed += [(serial, reason) for serial in serials]
 
+    def refuse(self, serials: tuple[int, ...]) -> None:
+        self.refused += serials
+
     def check(self) -> None:
         if self.is_gone:
             raise RetryableError("its process is gone")
@@ -71,7 +76,7 @@ def opened(*gives: tuple[str, ...]) -> tuple[AckingSource, list[FakeInstance]]:
         return instances[-1]
 
     source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
-    source.begin_from({}, (), ())
+    source.begin_from({}, {}, {})
     return source, instances
 
 
@@ -142,7 +147,7 @@ def test_who_is_asked_where_it_starts_opens_once() -> None:
     source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
     (start,) = source.starts()
     assert (start.earliest, start.stop) == (0, 0)
-    source.begin_from({}, (), ())
+    source.begin_from({}, {}, {})
     assert plan(source)[1] == ("a",)
     assert len(instances) == 1
 
@@ -167,10 +172,89 @@ def test_a_process_is_told_what_is_remembered_and_held_in_the_order_in_which_it_
         return FakeInstance(context, "c", "d")
 
     source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
-    source.begin_from({LOG: 2}, ("a", "b"), ())
+    source.begin_from({LOG: 2}, {"a": "", "b": ""}, {})
     plan(source, 2)
     source._instance.is_gone = True  # type: ignore[union-attr]
     with pytest.raises(RetryableError):
         source.receive({LOG: 4})
     plan(source, 4)
     assert told == [("a", "b"), ("a", "b", "c", "d")]
+
+
+class Giving(FakeInstance):
+    """Gives messages as they are."""
+
+    def __init__(self, context: SpoutContext, messages: list[Message]) -> None:
+        super().__init__(context)
+        self.messages = messages
+
+    def take(self, most: int) -> list[tuple[Message, Delivery]]:
+        taken = [(message, Delivery(self.number, self.serial + n)) for n, message in enumerate(self.messages)]
+        self.serial += len(taken)
+        self.messages = []
+        return taken
+
+
+def given(*messages: Message, done: dict[str, str]) -> tuple[AckingSource, Giving]:
+    """Return a source, and its process, which gives these messages at once."""
+    instances: list[Giving] = []
+
+    def begin(context: SpoutContext) -> Giving:
+        instances.append(Giving(context, list(messages)))
+        return instances[-1]
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    source.begin_from({LOG: len(done)}, done, {})
+    source.receive({LOG: len(done)})
+    return source, instances[0]
+
+
+def test_another_message_with_the_id_of_one_that_is_done_is_refused_before_anything_is_acked() -> None:
+    told: list[str] = []
+
+    class Telling(Giving):
+        def ack(self, serials: tuple[int, ...]) -> None:
+            told.append(f"ack {serials}")
+
+        def refuse(self, serials: tuple[int, ...]) -> None:
+            told.append(f"refuse {serials}")
+
+    messages = [Message(("x",), "a", digest="1"), Message(("y",), "a", digest="2"), Message(("z",), "b", digest="3")]
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), lambda context: Telling(context, messages))
+    source.begin_from({LOG: 1}, {"a": "1"}, {})
+    planned, ids = plan(source, 1)
+    assert told == ["refuse (1,)", "ack (0,)"]
+    assert (ids, source.digests(planned)) == (("b",), ("3",))
+    assert source.given_again == 1, "what was refused has not come again"
+
+
+def test_what_came_again_is_counted_and_said_when_there_is_twice_as_much(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "trident.coordinator")
+    done = {f"m{n}": "" for n in range(9)}
+    source, instance = given(Message((), "m0", True), done=done)
+    for n in range(1, 9):
+        instance.messages = [Message((), f"m{n}", True if n % 2 else None)]
+        source.receive({LOG: len(done)})
+    assert (source.given_again, instance.acked) == (9, list(range(9)))
+    assert [record.getMessage().partition(" messages")[0] for record in caplog.records] == [
+        f"stream 'messages': {count}" for count in (1, 2, 4, 8)
+    ]
+    assert {record.levelno for record in caplog.records} == {logging.INFO}
+    source.close()
+    assert "in all 9 messages of the run came again" in caplog.records[-1].getMessage()
+
+
+def test_one_that_is_done_and_that_its_source_says_to_be_new_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    given(Message((), "a", False), Message((), "b", True), Message((), "c"), done={"a": "", "b": "", "c": ""})
+    (warned,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
+    assert "1 messages of this run have ids of messages that are done (the last one 'a')" in warned
+
+
+def test_a_run_in_which_nothing_came_again_says_nothing_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "trident.coordinator")
+    source, _ = given(Message((), "new", False), done={})
+    source.receive({LOG: 0})
+    planned = OffsetRange(LOG, "messages", 0, 1)
+    source.committed(1, [planned])
+    source.close()
+    assert (source.given_again, caplog.records) == (0, [])
