@@ -20,6 +20,6 @@ class Message:
     """
 
     values: Values = field(repr=False)
-    id: str | None
+    id: str | None = None
     is_redelivered: bool = False
     """Whether the source says that it has given it before; what it was then is remembered within the horizon only."""
