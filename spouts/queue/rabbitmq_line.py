@@ -171,7 +171,7 @@ class RabbitLine:
         except TridentError as error:
             self._error = error
         except (AMQPError, OSError) as error:
-            self._error = classify(error, self._place)
+            self._error = classify(error, self._place, was_open=self._is_open.is_set())
         finally:
             if self._error is None and not self._is_ending:
                 # the client has failed with what is no error of its own: whoever asks must not wait for ever
