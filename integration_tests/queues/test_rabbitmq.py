@@ -128,7 +128,7 @@ def test_deactivated_it_leaves_what_comes_in_the_queue_and_keeps_what_it_has(rab
         assert none_within(spout)
         spout.activate()
         later = taken(spout, 2)
-        assert sorted(ids(later)) == ["late", "m-1"]
+        assert set(ids(later)) == {"late", "m-1"}
         assert none_within(spout)
         for id_ in ("m-1", "m-2", "late"):
             spout.ack(id_)
