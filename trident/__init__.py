@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from trident.base.lazy import lazy_exports
+
+# Spark 4.3 says so of pandas 3 whenever Python and Spark exchange rows, at each start and in each worker. Nothing here
+# uses pandas' frames: rows go to and fro as Arrow, and the tests run with pandas 3.
+warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 if TYPE_CHECKING:
     from trident.base.errors import (

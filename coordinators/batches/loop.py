@@ -41,6 +41,7 @@ from trident.coordinators.batches.requests import (
     clean_ups,
     events_of,
 )
+from trident.coordinators.batches.saying import FailuresSaid
 from trident.coordinators.batches.stopped import StoppedError, gave_up
 from trident.coordinators.planned import PartFull, Plan
 from trident.coordinators.protocol.messages import (
@@ -102,6 +103,7 @@ class Loop:
         self._waits_to_pin: CommitTogether | DecidePin | None = None
         """What is held back until sinks have sent enough of what waits in them."""
         self.next_plan = NextPlan()
+        self._said = FailuresSaid()
         self._ends_at = NEVER  # when the wait of a kill is over
         self._is_asking = False  # for the commands that wait
         self._under_way = 0  # requests that have to end before a stopped coordinator may
@@ -118,8 +120,6 @@ class Loop:
         other._requests = []
         other._draw = draw
         return other
-
-    # what the outside asks
 
     @property
     def is_running(self) -> bool:
@@ -322,7 +322,7 @@ class Loop:
         if type(event) is Happened:
             self.next_plan = self.next_plan.heard(event, self._pace, len(self.state.live), now)
             if event.word is Word.FAILED and event.batch.attempt in self.flights:
-                _log.warning("%s failed and is tried again: %s", event.batch, event.reason)
+                self._said = self._said.heard(event, now)
         self.state, commands = step(self.state, event)
         self._perform_all(commands, now)
         if self.state.phase is Phase.POISONED:

@@ -25,6 +25,8 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.retrying import Repeater
 
 _LOOK_S = 0.1
+_ENDING = timedelta(seconds=15)
+"""How long a run may take to end behind the wait that a kill has given it: it closes what it has open."""
 
 
 def give_command(
@@ -38,7 +40,7 @@ def give_command(
     """Give the command and return it with its answer; without one where it was read, and not answered in time.
 
     One that nobody has read within that time is withdrawn. After a kill this also waits for the run to let go of the
-    topology, as long as the kill gives it and that time once more. Raises MismatchError, nothing written, for a
+    topology, as long as the kill gives it and a little more. Raises MismatchError, nothing written, for a
     topology that is not in the ledger and for tables of another version.
     """
     view, repeater = ledger.view(), Repeater(options.give_up_after, StopSignal(), options.batch_timeout)
@@ -49,7 +51,7 @@ def give_command(
         sending = _Sending(topology, ledger, number, options, repeater, clock)
         row = sending.wait_for_answer(within)
         if isinstance(command, Kill) and row.verdict == Verdict.DONE:
-            sending.wait_until_let_go(row, command.wait + within)
+            sending.wait_until_let_go(row, command.wait + min(within, _ENDING))
         return row
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from trident.coordinators.lifecycle import Activate, Activity, Deactivate, Given, Kill, Rebalance, Reply, Verdict
 from trident.coordinators.protocol.messages import AnswerCommand, Command, EndWithin, ShareWork
 from trident.coordinators.protocol.state import Phase, ProtocolState
+from trident.coordinators.protocol.transitions import Status
 
 Obeyed = tuple[ProtocolState, tuple[Command, ...]]
 
@@ -84,4 +85,5 @@ def _answer(state: ProtocolState, reply: Reply) -> AnswerCommand:
 
 
 def _in_flight(state: ProtocolState) -> str:
-    return f"{len(state.live)} batches in flight behind txid {state.done}"
+    planned = sum(each.status is not Status.PLANNING for each in state.live)  # as the ledger, and so status, has it
+    return f"{planned} batches in flight behind txid {state.done}"

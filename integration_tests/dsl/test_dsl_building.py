@@ -324,10 +324,15 @@ def test_what_gives_each_message_to_one_reader_is_read_by_one_stream(spark: Spar
     topology.stream("d", Sharing())
     with pytest.raises(ConfigurationError, match=r"'a' and 'e' .* both read the queue 'y' here: .*Nothing was started"):
         topology.stream("e", Sharing("the queue 'w' here", "the queue 'y' here"))
-    topology.stream("k", AckingKafkaSpout("k", group="g", bootstrap_servers="b"))
+    topology.stream("k", AckingKafkaSpout("k", group="g", bootstrap_servers="b:1"))
     with pytest.raises(ConfigurationError, match=r"'k' and 'f' .* both read the topic 'k' in the group 'g' at Kafka b"):
-        topology.stream("f", AckingKafkaSpout(["j", "k"], group="g", bootstrap_servers="b"))
-    topology.stream("f", AckingKafkaSpout("k", group="h", bootstrap_servers="b"))
+        topology.stream("f", AckingKafkaSpout(["j", "k"], group="g", bootstrap_servers="b:1"))
+    topology.stream("f", AckingKafkaSpout("k", group="h", bootstrap_servers="b:1"))
+
+
+def test_process_without_fields_is_told_what_is_missing(stream: Stream) -> None:
+    with pytest.raises(ConfigurationError, match=r"process needs a function and the fields .*\(schema\) are missing"):
+        stream.process(lambda record, collector: None)
 
 
 def test_names_are_taken_once(stream: Stream) -> None:

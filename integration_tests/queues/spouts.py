@@ -93,6 +93,7 @@ def taken_by_a_process_that_is_killed(made: str, count: int) -> None:
         from trident.spouts.queue.acking import SpoutContext
         spout = {made}
         spout.open(SpoutContext("in", 1))
+        spout.activate()
         taken(spout, {count})
         print("taken", flush=True)
         time.sleep(600)

@@ -14,6 +14,7 @@ from integration_tests.queues.rabbit_queues import channel, publish, queue_of, w
 from integration_tests.queues.spouts import ids, none_within, opened, taken, taken_by_a_process_that_is_killed
 from trident.base.errors import FatalError, RetryableError
 from trident.local.rabbitmq import LocalRabbit
+from trident.spouts.queue.acking import SpoutContext
 from trident.spouts.queue.bodies import JsonBody
 from trident.spouts.queue.rabbitmq import RabbitSpout
 
@@ -103,6 +104,46 @@ def test_no_more_than_max_pending_are_delivered_ahead(rabbitmq: LocalRabbit, que
         assert none_within(spout)
         spout.ack("m-2")
         assert ids(taken(spout, 1)) == ["m-4"]
+
+
+def consumers(server: LocalRabbit, queue: str) -> int:
+    with channel(server) as open_:
+        return open_.queue_declare(queue, passive=True).method.consumer_count or 0
+
+
+def test_deactivated_it_leaves_what_comes_in_the_queue_and_keeps_what_it_has(rabbitmq: LocalRabbit, queue: str) -> None:
+    publish(rabbitmq, queue, numbered(3))
+    with opened(RabbitSpout(queue, url=rabbitmq.url)) as spout:
+        taken(spout, 2)
+        spout.deactivate()
+        deadline = time.monotonic() + 10
+        while consumers(rabbitmq, queue) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert consumers(rabbitmq, queue) == 0
+        publish(rabbitmq, queue, [("late", b"")])
+        assert waiting(rabbitmq, queue) == 1
+        spout.ack("m-0")
+        spout.fail("m-1")
+        assert ids(taken(spout, 1)) == ["m-2"]  # delivered before
+        assert none_within(spout)
+        spout.activate()
+        later = taken(spout, 2)
+        assert set(ids(later)) == {"late", "m-1"}
+        assert none_within(spout)
+        for id_ in ("m-1", "m-2", "late"):
+            spout.ack(id_)
+    assert waiting(rabbitmq, queue) == 0
+
+
+def test_what_is_opened_and_not_activated_takes_nothing(rabbitmq: LocalRabbit, queue: str) -> None:
+    publish(rabbitmq, queue, numbered(3))
+    spout = RabbitSpout(queue, url=rabbitmq.url)
+    spout.open(SpoutContext("in", 1))
+    try:
+        assert none_within(spout, 1)
+        assert (consumers(rabbitmq, queue), waiting(rabbitmq, queue)) == (0, 3)
+    finally:
+        spout.close()
 
 
 def test_heartbeats_are_answered_while_nobody_calls(rabbitmq: LocalRabbit, queue: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from trident.base.checks import check_text
+from trident.base.checks import check_text, refused
 from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import AUTHORITIES, OF_THE_SYSTEM, for_kafka_python, for_librdkafka, hidden, told
 from trident.base.kafka.known import JAVA
@@ -24,6 +24,7 @@ _RESERVED: Final = {
     "enable.partition.eof": "nothing: the reader needs it",
     "topic.blacklist": "topics=: what the client is to leave out is never read to its end",
 }
+_BROKERS: Final = "host:port of at least one broker"
 _GROUP: Final = "trident-reader"
 _LIBRDKAFKA: Final = {
     "group.id": _GROUP,
@@ -72,7 +73,7 @@ class KafkaOptions:
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        check_text("bootstrap_servers", self.bootstrap_servers, allowed="host:port of at least one broker")
+        _check_ports(check_text("bootstrap_servers", self.bootstrap_servers, allowed=_BROKERS))
         object.__setattr__(self, "client_options", checked_options(self.client_options, _RESERVED, JAVA))
 
     @property
@@ -104,6 +105,13 @@ class KafkaOptions:
             "kafka.isolation.level": self.isolation_level,
         }
         return {**_JVM, **{f"kafka.{name}": value for name, value in given.items()}, **fixed}
+
+
+def _check_ports(brokers: str) -> None:
+    """Refuse a broker without its port: librdkafka would take 9092, and Java none."""
+    for broker in brokers.split(","):
+        if broker.strip() and not broker.strip().rpartition(":")[2].isdecimal():
+            raise refused("bootstrap_servers", _BROKERS, brokers)
 
 
 def _restored(bootstrap_servers: str, read_committed: bool, given: Secret | None) -> KafkaOptions:

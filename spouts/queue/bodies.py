@@ -9,7 +9,7 @@ from typing import ClassVar, Final, NoReturn, Protocol
 
 from trident.base.checks import check_able, check_text
 from trident.base.errors import ConfigurationError
-from trident.spouts.queue.ddl import DeclaredField, declared_fields
+from trident.spouts.queue.ddl import DeclaredField, declared_fields, misspelt
 from trident.spouts.queue.fitting import fields_of, texts_of
 from trident.spouts.queue.message import Values
 from trident.spouts.queue.received import Received, UnreadableError
@@ -42,7 +42,7 @@ class JsonBody:
     _fields: tuple[DeclaredField, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_fields", declared_fields(check_text("schema", self.schema, allowed=_EXAMPLE)))
+        object.__setattr__(self, "_fields", _checked_fields("JsonBody", self.schema))
 
     def values(self, received: Received) -> Values:
         """See `Body`."""
@@ -71,7 +71,7 @@ class FieldsBody:
     _fields: tuple[DeclaredField, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        fields = declared_fields(check_text("schema", self.schema, allowed=_EXAMPLE))
+        fields = _checked_fields("FieldsBody", self.schema)
         nested = [each.name for each in fields if each.type.kind in _NESTED]
         if nested:
             raise ConfigurationError(
@@ -99,6 +99,16 @@ class RawBody:
 def checked_body(given: Body) -> Body:
     """Return how bodies are decoded; raises `ConfigurationError` for what is no such description."""
     return check_able("body", given, ("values",), "RawBody() or JsonBody('account string')", has=("schema",))
+
+
+def _checked_fields(kind: str, schema: str) -> tuple[DeclaredField, ...]:
+    fields = declared_fields(check_text("schema", schema, allowed=_EXAMPLE))
+    found = misspelt(fields)
+    if found is not None:
+        raise ConfigurationError(
+            f"{kind}: Spark has no type {found[0]!r}; did you mean {found[1]!r}? Nothing was started or changed"
+        )
+    return fields
 
 
 def _refuse(_: str) -> NoReturn:

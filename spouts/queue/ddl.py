@@ -7,7 +7,9 @@ that has no session to ask: what is not known is a type of the kind "other", who
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final
 
 _NAME: Final = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s:,<>()`]+))\s*:?\s*")
@@ -34,6 +36,8 @@ _PLAIN: Final = frozenset(("tinyint", "smallint", "int", "bigint", "float", "dou
     "timestamp",
     "timestamp_ntz",
 }
+_WORDS: Final = sorted({*_ALIASES, *_PLAIN, "array", "map", "struct", "interval", "variant", "void", "time"})
+"""All that Spark has, where one word is enough to know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class FieldType:
     scale: int = 0
     inside: tuple[DeclaredField, ...] = ()
     """The element of an array, key and value of a map, the fields of a struct."""
+    word: str = field(default="", compare=False)
+    """What was written for a type of the kind "other"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,20 @@ class DeclaredField:
 def declared_fields(ddl: str) -> tuple[DeclaredField, ...]:
     """Return the fields of a schema, in order; a text that is none gives what can be made of it."""
     return tuple(_field(part) for part in _split(ddl) if part.strip())
+
+
+def misspelt(fields: Iterable[DeclaredField]) -> tuple[str, str] | None:
+    """Return a word for a type that is only like one of Spark's, and the one that was meant; None where all are known.
+
+    A word that is like none may be a type of a newer Spark.
+    """
+    for each in fields:
+        word = each.type.word
+        if word and word not in _WORDS and (meant := get_close_matches(word, _WORDS, 1, 0.8)):
+            return word, meant[0]
+        if (inside := misspelt(each.type.inside)) is not None:
+            return inside
+    return None
 
 
 def _field(text: str) -> DeclaredField:
@@ -84,7 +104,7 @@ def _type(text: str) -> FieldType:
         return FieldType(kind, int(precision or 10), int(scale or 0))
     # what follows, such as a collation, changes what a value means; a comment or NOT NULL does not
     bare = re.sub(r"(?i)\b(NOT\s+NULL|NULL|COMMENT\s+.*)", "", rest, flags=re.DOTALL).strip()
-    return FieldType(kind if kind in _PLAIN and not bare else _OTHER)
+    return FieldType(kind) if kind in _PLAIN and not bare else FieldType(_OTHER, word=word)
 
 
 def _nested(kind: str, rest: str) -> FieldType:

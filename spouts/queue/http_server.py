@@ -217,7 +217,8 @@ def _unbound(error: OSError, host: str, port: int) -> FatalError | RetryableErro
     if error.errno == errno.EADDRINUSE:
         return RetryableError(
             f"another program listens on {host}:{port}, which may be an earlier process of this spout that is about to "
-            "end; nothing was taken"
+            "end; nothing was taken. If it stays so, choose another port, or end that program (`ss -ltnp` "
+            "names it)"
         )
     return FatalError(
         f"can't listen on {host}:{port} ({errno.errorcode.get(error.errno or 0, type(error).__name__)}); nothing was "

@@ -19,7 +19,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency, RollingLatency
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.lasting import Doubling
+from trident.spouts.queue.lasting import STARTING, Doubling
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.pickling import unpickled
@@ -47,6 +47,8 @@ CLOSING_S: Final = 10.0
 _LOOK_S: Final = 1.0
 _SILENT_LOOKS: Final = 10
 """After so many looks a process that says nothing is named, and again whenever twice as many have passed."""
+_STARTING_LOOKS: Final = 30
+"""As many for a process that has not said its first word: it imports Spark and more first."""
 _ROOT: Final = str(Path(__file__).parents[3])
 
 
@@ -63,6 +65,7 @@ class SpoutInstance:
         self._raised: Raised | None = None
         self._latency = RollingLatency(context.stream)
         self._has_answered = threading.Event()
+        self._has_begun = False
         self._idle_after: int | None = None
         self._settlings = 0
         self._is_closed = False
@@ -99,6 +102,11 @@ class SpoutInstance:
             while len(taken) < most:
                 taken += self._emitted.get_nowait()
         return taken
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has said a word; before the first it is only starting."""
+        return self._has_begun
 
     def wait_for_first(self, seconds: float) -> bool:
         """Wait until it has emitted something, or has said that there is nothing, or is gone; whether it has."""
@@ -177,7 +185,9 @@ class SpoutInstance:
     def _hear(self) -> None:
         try:
             while self._has_more():
-                self._take_in(self._end.recv())
+                heard = self._end.recv()
+                self._has_begun = True
+                self._take_in(heard)
         except (EOFError, OSError):
             pass
         except FatalError as error:
@@ -191,7 +201,7 @@ class SpoutInstance:
 
         A process that the spout has forked may outlive it and keep the pipe open, so its end is not waited for alone.
         """
-        looks, silence = 0, Doubling(_SILENT_LOOKS)
+        looks, silence = 0, Doubling(_SILENT_LOOKS if self._has_begun else _STARTING_LOOKS)
         while not self._end.poll(_LOOK_S):
             if self._process.poll() is not None:
                 return self._end.poll()
@@ -201,6 +211,16 @@ class SpoutInstance:
         return True
 
     def _tell_of_silence(self, seconds: float) -> None:
+        if not self._has_begun:
+            _log.warning(
+                "stream %r: the process %d of its spout is still starting after %.0f s: %s. Nothing is received before "
+                "that is done",
+                self._context.stream,
+                self._process.pid,
+                seconds,
+                STARTING,
+            )
+            return
         _log.warning(
             "stream %r: the process %d of its spout has said nothing for %.0f s, not even that it runs: it is stopped, "
             "or its code keeps the interpreter. What was received goes on; nothing more is received, and its source "

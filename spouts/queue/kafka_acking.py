@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 
     from trident.spouts.queue.kafka_member import GroupMember
 
+_COMMITS: Final = "nothing: positions are kept in the group, and committed when their records are done"
 _TAKEN: Final = {
     "group.id": "group=",
     "partition.assignment.strategy": "nothing: partitions move as a whole, with what is under way",
     "allow.auto.create.topics": "nothing: no topic is created",
+    "enable.auto.commit": _COMMITS,
+    "enable.auto.offset.store": _COMMITS,
+    "auto.offset.reset": "start=, which says where a group begins: no other position is ever reset",
 }
 
 
@@ -81,6 +85,7 @@ class AckingKafkaSpout(AckingSpout):
         self._topics = checked_topics(topics, None)
         self._group = check_name("group", group, "the name of a consumer group")
         given = check_texts("client_options", {} if client_options is None else client_options, secret=True)
+        _check_taken(given)
         self._options = _checked(KafkaOptions(bootstrap_servers, check_flag("read_committed", read_committed), given))
         self._brokers = bootstrap_servers
         self._body = checked_body(body)
@@ -213,11 +218,15 @@ def _headers(record: Record) -> dict[str, bytes | None]:
     return dict(found or ())
 
 
-def _checked(options: KafkaOptions) -> dict[str, str]:
-    """Return the consumer's options as librdkafka has them; they are kept, since this object is what is pickled."""
-    for name in options.client_options:
+def _check_taken(given: Mapping[str, str]) -> None:
+    """Refuse what this spout sets by itself, before what the other Kafka spouts say of the same option."""
+    for name in given:
         if name in _TAKEN:
             raise ConfigurationError(f"client option {name!r} can't be set; use {_TAKEN[name]}")
+
+
+def _checked(options: KafkaOptions) -> dict[str, str]:
+    """Return the consumer's options as librdkafka has them; they are kept, since this object is what is pickled."""
     check_known(options.client_options, LEFT_OUT)
     fixed = {"bootstrap.servers": options.bootstrap_servers, "isolation.level": options.isolation_level}
     return {**for_librdkafka(options.client_options), **fixed}

@@ -8,6 +8,8 @@ from trident.spouts.queue.wire import HoldsBack
 
 LONG_S: Final = 10.0
 """After so many seconds it is said first."""
+STARTING: Final = "it imports what its spout needs, which takes longer where the machine has much else to do"
+"""What a process does before it says its first word."""
 
 
 class Doubling:

@@ -24,7 +24,7 @@ class Message:
     """
 
     values: Values = field(repr=False)
-    id: str | None
+    id: str | None = None
     is_redelivered: bool | None = None
     """Whether the source says that it has given it before; None where it says neither.
 

@@ -79,7 +79,7 @@ class RabbitSpout(AckingSpout):
         return [f"the queue {self._queue!r} in the vhost {self._vhost!r} at RabbitMQ {self._address.shown}"]
 
     def open(self, context: SpoutContext) -> None:
-        """Connect and begin to consume; raises `RetryableError` where the broker is away."""
+        """Connect and look at the queue; raises `RetryableError` where the broker is away."""
         from trident.spouts.queue.rabbitmq_errors import RabbitPlace
         from trident.spouts.queue.rabbitmq_line import RabbitLine
 
@@ -120,6 +120,14 @@ class RabbitSpout(AckingSpout):
     def refuse(self, id_: str | None) -> None:
         """End the run: the message stays in the queue."""
         raise other_message(f"queue {self._queue!r}", id_ or "", _PUT_RIGHT)
+
+    def activate(self) -> None:
+        """Have the broker deliver."""
+        self._opened().begin()
+
+    def deactivate(self) -> None:
+        """End the consumer, so that the queue keeps what comes; what was delivered stays here until its ack."""
+        self._opened().pause()
 
     def close(self) -> None:
         """Send the last acks and end the connection."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,9 +34,10 @@ class RabbitPlace:
         return f"queue {self.queue!r} in the vhost {self.vhost!r} at RabbitMQ {self.server}"
 
 
-def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace) -> TridentError:
+def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace, *, was_open: bool = True) -> TridentError:
     """Return what an error of the client or of the broker means to the caller; no text holds an address' login.
 
+    `was_open`: whether the connection was there, so that something may have been delivered by it.
     A code that is not known is fatal: going on after what nobody understood could lose data.
     """
     if isinstance(error, exceptions.ChannelClosedByBroker):
@@ -48,7 +50,17 @@ def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace) -> Tride
         return _of_connection(error, place)
     if isinstance(error, OSError | exceptions.AMQPConnectionError):
         # the name alone: the client's texts quote what it was configured with
-        return RetryableError(f"{place}: the connection was refused or lost ({type(error).__name__}). {_KEPT}")
+        name = type(error).__name__
+        if was_open:
+            return RetryableError(f"{place}: the connection was lost ({name}). {_KEPT}")
+        if isinstance(error, socket.gaierror):
+            return RetryableError(
+                f"{place}: there is no such host, or no name server answers ({name}). Nothing was read. Check the host "
+                "in url"
+            )
+        return RetryableError(
+            f"{place}: the broker can't be reached, or refuses the connection ({name}). Nothing was read"
+        )
     return failed(place, f" ({type(error).__name__})")
 
 

@@ -54,10 +54,11 @@ class _Left:
 
 
 class RabbitLine:
-    """One connection, from `open` to `close`; `take` and `settle` are for one thread, and never wait for the broker.
+    """One connection, from `open` to `close`, whose consumer is there between `begin` and `pause`; for one thread.
 
-    What ends the connection is raised by the next call of either, as the error that the spout raises: the broker has
-    then put everything that is not acked back into the queue.
+    `take`, `settle` and `pause` never wait for the broker. What ends the connection is raised by the next call of
+    `begin`, `take` or `settle`, as the error that the spout raises: the broker has then put everything that is not
+    acked back into the queue.
     """
 
     def __init__(self, url: str, place: RabbitPlace, prefetch: int) -> None:
@@ -72,6 +73,9 @@ class RabbitLine:
         self._connection: BlockingConnection | None = None
         self._error: TridentError | None = None
         self._is_open = threading.Event()
+        self._is_consuming = threading.Event()
+        self._wants = False
+        self._consumer: str | None = None
         self._is_ending = False
         self._is_woken = False
         self._was_cancelled = False
@@ -79,9 +83,24 @@ class RabbitLine:
         self._thread = threading.Thread(target=self._serve, name=f"rabbitmq {place.queue}", daemon=True)
 
     def open(self) -> None:
-        """Connect and begin to consume; raises what `classify` makes of what goes wrong."""
+        """Connect and look at the queue; raises what `classify` makes of what goes wrong."""
         self._thread.start()
-        if not self._is_open.wait(_OPEN_S):
+        self._wait_for(self._is_open)
+
+    def begin(self) -> None:
+        """Have the broker deliver; raises as `open` does."""
+        self._wants = True
+        self._steps += 1  # what was said of the queue before is no word on it
+        self._wake()
+        self._wait_for(self._is_consuming)
+
+    def pause(self) -> None:
+        """Have the broker deliver no more, until `begin`; what it has delivered stays here, and can be settled."""
+        self._wants = False
+        self._wake()
+
+    def _wait_for(self, event: threading.Event) -> None:
+        if not event.wait(_OPEN_S):
             raise RetryableError(f"{self._place}: the broker did not answer within {_OPEN_S:.0f} s; nothing was read")
         self._require_alive()
 
@@ -138,10 +157,10 @@ class RabbitLine:
     def _serve(self) -> None:
         try:
             with BlockingConnection(self._parameters()) as self._connection:
-                channel = self._connection.channel()
-                self._consume(channel)
+                channel = self._opened_channel(self._connection)
                 self._is_open.set()
                 while not self._is_ending:
+                    self._turn_consumer(channel)
                     self._connection.process_data_events(_TURN_S)
                     asked_at, self._asked_at = self._asked_at, None
                     self._send_settled(channel)  # all that was settled before it was asked
@@ -152,12 +171,13 @@ class RabbitLine:
         except TridentError as error:
             self._error = error
         except (AMQPError, OSError) as error:
-            self._error = classify(error, self._place)
+            self._error = classify(error, self._place, was_open=self._is_open.is_set())
         finally:
             if self._error is None and not self._is_ending:
                 # the client has failed with what is no error of its own: whoever asks must not wait for ever
                 self._error = failed(self._place)
-            self._is_open.set()
+            for event in (self._is_open, self._is_consuming):
+                event.set()
 
     def _parameters(self) -> pika.URLParameters:
         try:
@@ -167,12 +187,23 @@ class RabbitLine:
                 f"{self._place}: the options in the address (url) are none that the client pika has; nothing was read"
             ) from None
 
-    def _consume(self, channel: BlockingChannel) -> None:
+    def _opened_channel(self, connection: BlockingConnection) -> BlockingChannel:
+        channel = connection.channel()
         # it names what is wrong with the queue, where a consumer's answer is one for several reasons
         channel.queue_declare(self._place.queue, passive=True)
         channel.basic_qos(prefetch_count=self._prefetch)
         channel.add_on_cancel_callback(self._note_cancelled)
-        channel.basic_consume(self._place.queue, self._note)
+        return channel
+
+    def _turn_consumer(self, channel: BlockingChannel) -> None:
+        """Begin to consume or cease to, as was asked last; the client gives back what is on its way then."""
+        if self._wants and self._consumer is None:
+            self._consumer = channel.basic_consume(self._place.queue, self._note)
+            self._is_consuming.set()
+        elif not self._wants and self._consumer is not None:
+            self._is_consuming.clear()
+            channel.basic_cancel(self._consumer)
+            self._consumer = None
 
     def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
         assert method.delivery_tag is not None

@@ -17,6 +17,7 @@ from trident.spouts.base import OffsetsLostError, Start
 from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.lasting import STARTING
 from trident.spouts.queue.message import Message, Values
 from trident.spouts.queue.pending import Delivery, GivenBack, Known, PendingMessages
 from trident.spouts.queue.redelivered import Redelivered
@@ -43,6 +44,10 @@ class Instance(Protocol):
 
     def set_active(self, active: bool) -> None:
         """Let it call `next_tuple`, or not."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it calls the spout; before that it is only starting."""
 
     def wait_for_first(self, seconds: float) -> bool:
         """Wait until it has answered, or is gone; whether it has, or is."""
@@ -134,9 +139,11 @@ class AckingSource(HeldRowsSource):
         self._take_in(instance.take(room))
         self._check(instance)
         if not has_answered:  # else each one that takes so long to fail would be the first that does
+            waits = "open() of the one behind it has not returned for %.0f s"
+            starts = f"the one behind it is still starting after %.0f s: {STARTING}"
             raise RetryableError(
-                f"stream {self._name!r}: a process of its spout has failed, and open() of the one behind it has not "
-                f"returned for {_FIRST_ANSWER_S:.0f} s. Nothing more is received"
+                f"stream {self._name!r}: a process of its spout has failed, and "
+                f"{(waits if instance.has_begun else starts) % _FIRST_ANSWER_S}. Nothing more is received"
             )
         self._has_failed = False
 

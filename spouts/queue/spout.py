@@ -9,6 +9,7 @@ from trident.base.checks import check_count, check_duration
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.spouts.queue.acking import AckingSpout
 from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.methods import check_methods
 from trident.spouts.queue.source import AckingSource
 
 
@@ -26,6 +27,7 @@ class QueueSpout:
         check_count(f"{kind}.max_pending", spout.max_pending)
         check_count(f"{kind}.horizon", spout.horizon, least=0)
         check_duration(f"{kind}.message_timeout", spout.message_timeout)
+        check_methods(kind, spout)
         self._spout = spout
         self._pickled = pickled
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import trident.managing.lifecycle as lifecycle
 from tests.coordinators.fakes import ListJob, Topic, make_job
 from tests.coordinators.test_lifecycle import RUNS, wait_until
 from tests.coordinators.test_run import OPTIONS
@@ -20,6 +21,7 @@ from trident.cli.app import run
 from trident.coordinators.holding.at_rest import KilledError
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
+from trident.coordinators.ledger.view import CommandRow
 from trident.coordinators.lifecycle import Deactivate
 from trident.state import SqliteState
 
@@ -70,6 +72,18 @@ def test_a_running_topology_is_deactivated_rebalanced_activated_and_killed(runni
     code, heard = said(capsys, "kill", "--wait", "5")
     assert (code, heard["held_by"], heard["done"]) == (0, None, 1)
     assert heard["next"].endswith(f"to let it: trident activate {shlex.quote(NAME)}")
+
+
+def test_a_kill_whose_run_goes_on_is_not_done(running, capsys, monkeypatch):
+    """A program that deploys must not take it for the end."""
+
+    def not_ended(*given: Any, **named: Any) -> CommandRow:
+        raise lifecycle.NotEndedError(kill(*given, **named), "a-host:17")
+
+    kill = lifecycle.kill
+    monkeypatch.setattr(lifecycle, "kill", not_ended)
+    code, heard = said(capsys, "kill", "--wait", "5")
+    assert (code, heard["verdict"], heard["command"]) == (7, "asked, not ended", "kill")
 
 
 def test_the_way_on_that_a_killed_start_names_works(file, job, capsys):

@@ -18,6 +18,7 @@ from tests.ledger.lifecycle_contract import sent
 from tests.ledger.making import LONG
 from trident.base.errors import FatalError, MismatchError
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.decisions import sending
 from trident.coordinators.holding.at_rest import KilledError
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
@@ -25,7 +26,7 @@ from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.lifecycle import Activity, Deactivate, Kill
 from trident.coordinators.options import OnRunning, Until
 from trident.coordinators.registered import Lease
-from trident.managing.lifecycle import activate, deactivate, kill, rebalance
+from trident.managing.lifecycle import NotEndedError, activate, deactivate, kill, rebalance
 from trident.state import SqliteState
 
 RUNS = replace(OPTIONS, until=Until.STOPPED, lease=timedelta(seconds=3))
@@ -182,6 +183,24 @@ def test_what_is_not_finished_within_the_wait_is_read_again_after_the_next_start
     activate("payments", place.ledger(), within=SOON)
     running.start()
     wait_until(lambda: is_done(place, running))
+
+
+def test_a_kill_whose_run_has_not_ended_in_time_is_no_kill_that_is_done(place, alive, monkeypatch):
+    monkeypatch.setattr(sending, "_ENDING", timedelta(seconds=0.5))
+    running = alive()
+    running.gate.clear()
+    running.start()
+    assert running.processing.wait(20)
+    began = time.monotonic()
+    with pytest.raises(
+        NotEndedError, match=r"was taken .*, and its run has not ended yet: .* holds the topology"
+    ) as told:
+        kill("payments", place.ledger(), wait=timedelta(0), within=SOON)
+    assert time.monotonic() - began < SOON.total_seconds()
+    assert (told.value.row.verdict, status(place).is_held) == ("done", True)
+    running.gate.set()
+    running.ended.result(20)
+    assert kill("payments", place.ledger(), within=SOON).verdict == "done"
 
 
 def test_a_standby_ends_quietly_with_the_kill(place, alive):

@@ -66,6 +66,13 @@ def inactive(state: ProtocolState) -> ProtocolState:
     return step(state, given(Deactivate()))[0]
 
 
+def test_a_plan_that_is_being_made_is_no_batch_in_flight() -> None:
+    """As the ledger has it, and so what status says."""
+    _, commands = run(FRESH, Due(), given(Kill(WAIT)))
+    (answer,) = [each for each in commands if isinstance(each, AnswerCommand)]
+    assert "it ends: 0 batches in flight behind txid" in answer.reply.text
+
+
 def test_deactivated_it_plans_nothing_and_goes_on_when_it_is_activated() -> None:
     state, commands = run(FRESH, given(Deactivate()), Due())
     assert answers(commands) == [(1, Verdict.DONE, Activity.INACTIVE)]

@@ -58,6 +58,10 @@ class BrokersInstance:
 
     def set_active(self, active: bool) -> None: ...
 
+    @property
+    def has_begun(self) -> bool:
+        return True
+
     def wait_for_first(self, seconds: float) -> bool:
         return True
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from trident.base.control import CONTROL, decode, encode
-from trident.base.errors import ConfigurationError
+from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER, level_of
 from trident.base.partitions import PARTITION
 from trident.base.trees import ROOTS, TreeWord
@@ -176,6 +176,18 @@ def test_what_no_record_is_and_what_does_not_fit_is_refused(
 def test_records_are_dicts_and_no_two_are_equal() -> None:
     one, other = InputRecord(a=1), InputRecord(a=1)
     assert (one["a"], one == one, one == other, one != other, len({one, other})) == (1, True, False, True, 2)
+
+
+def test_a_field_that_is_not_there_is_no_error_that_passes() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"does not have: 'acount'; known fields: n \(.*test_task_collector.py:"
+    ):
+        collected(lambda record, collector: collector.ack(record["acount"]), given(1))  # type: ignore[arg-type]
+    with pytest.raises(FieldError) as caught:
+        InputRecord(n=1)["4111-1111"]
+    assert "4111" not in str(caught.value), "what is no name may be a value of the record"
+    with pytest.raises(KeyError):  # what a dict raises
+        InputRecord(n=1)["acount"]
 
 
 def test_a_function_over_arrow_batches_may_return_nothing_of_a_message() -> None:

@@ -218,6 +218,13 @@ QUEUES: Final = (
         _RABBIT,
     ),
     Mutant(
+        "queue: a deactivated consumer leaves what comes in its queue",
+        "spouts/queue/rabbitmq_line.py",
+        "            channel.basic_cancel(self._consumer)\n",
+        "",
+        _RABBIT,
+    ),
+    Mutant(
         "queue: what the broker keeps back until acks come is waited for",
         "spouts/queue/rabbitmq_line.py",
         "            return left.count > 0 and time.monotonic() < left.until\n        if self._asked_at is None:",

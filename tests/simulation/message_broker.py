@@ -174,6 +174,11 @@ class SimulatedInstance:
         """Take messages, or none."""
         self._is_active = active
 
+    @property
+    def has_begun(self) -> bool:
+        """See `Instance`."""
+        return True
+
     def wait_for_first(self, seconds: float) -> bool:
         """It answers at once."""
         return True

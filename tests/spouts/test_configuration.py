@@ -41,6 +41,8 @@ def test_kinds_limits_and_description() -> None:
         ([], {}),
         (["a", "a"], {}),
         ("a", {"bootstrap_servers": " "}),
+        ("a", {"bootstrap_servers": "localhost"}),
+        ("a", {"bootstrap_servers": "one:9092,two"}),
         ("a", {"max_records_per_batch": 0}),
         ("a", {"max_records_per_batch": -1}),
         ("a", {"max_bytes_per_batch": 0}),

@@ -10,6 +10,7 @@ import typer
 
 import trident.managing.lifecycle as lifecycle
 from trident.base.advice import ACTIVATE
+from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields
 from trident.cli.reading import TopologyName
@@ -70,7 +71,11 @@ def kill(
 ) -> None:
     """End a topology's run; no start begins anything until it is activated."""
     with opened(ledger) as found:
-        row = lifecycle.kill(topology, found, wait=_seconds(wait), within=_seconds(within))
+        try:
+            row = lifecycle.kill(topology, found, wait=_seconds(wait), within=_seconds(within))
+        except lifecycle.NotEndedError as error:
+            _say(error.row, found, as_json, verdict="asked, not ended")
+            raise typer.Exit(Exit.NOT_ENDED) from None
         _say(row, found, as_json)
 
 
@@ -78,13 +83,13 @@ def _seconds(number: float) -> timedelta:
     return timedelta(seconds=number)
 
 
-def _say(row: CommandRow, ledger: Ledger, as_json: bool) -> None:
+def _say(row: CommandRow, ledger: Ledger, as_json: bool, *, verdict: str = "") -> None:
     standing = ledger.view().status(row.topology)
     fields: dict[str, object] = {
         "command": row.kind,
         "topology": row.topology,
         "number": row.number,
-        "verdict": row.verdict,
+        "verdict": verdict or row.verdict,
         "answer": row.answer,
         "epoch": row.epoch,
         "done": standing.done,

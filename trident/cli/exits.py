@@ -21,3 +21,5 @@ class Exit(IntEnum):
     """A refusal waits for a person."""
     PROBLEM = 6
     """`trident doctor` found something that is to be done; nothing was changed."""
+    NOT_ENDED = 7
+    """`trident kill` was taken, and the run still holds the topology: it ends when what it does returns."""

@@ -91,8 +91,9 @@ class MessageTrees:
                 said.append(_said(name, messages, reasons, failed))
         if said:
             raise MessagesFailedError(
-                f"{'; '.join(said)}. They go back to where they came from. Nothing of the batch was applied, and it is "
-                "tried again without them"
+                f"{'; '.join(said)}. They go back to where they came from. Nothing of the batch was applied: what else "
+                "is in it is tried again without them and with nothing new. What its source gives again is tried again "
+                "behind that, each time that it is given, until the source puts it aside or no operation fails it"
             )
 
 

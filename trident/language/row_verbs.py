@@ -104,7 +104,7 @@ class RowVerbs(ABC):
         """
         return self._then(_lists(function, schema, "each_row", keeps=True), keeps=True)
 
-    def process(self, function: Collects, schema: str, /) -> Stream:
+    def process(self, function: Collects, schema: str = "", /) -> Stream:
         """Give each record, with a `Collector`, to a function that looks after acks itself, as a bolt of Storm does.
 
         The stream has the rows that the collector was told to emit. Of a stream of an `AckingSpout` each record has to
@@ -118,6 +118,11 @@ class RowVerbs(ABC):
         for each in filter(None, (function, getattr(function, "finish", None))):
             refuse_generators(what, each, "give each row to collector.emit()")
         check_takes(what, function, 2, "a record and a collector")
+        if schema == "":  # a bare TypeError would say neither what it is nor what it is like
+            raise ConfigurationError(
+                "process needs a function and the fields of what it emits, as in process(check, 'account string, "
+                "amount bigint'): the fields (schema) are missing; nothing was started"
+            )
         refuse_without_roots(self._node)
         return self._then(ProcessFunction(function, declared_fields(schema, "process")))
 

@@ -34,6 +34,19 @@ if TYPE_CHECKING:
 _WITHIN = timedelta(seconds=30)
 
 
+class NotEndedError(FatalError):
+    """A run has taken its kill and still holds the topology; `row` is the command with its answer."""
+
+    def __init__(self, row: CommandRow, holder: str) -> None:
+        super().__init__(
+            f"kill of topology {row.topology!r} (command {row.number}) was taken ({row.answer}), and its run has not "
+            f"ended yet: {holder} holds the topology. It ends when what it does returns (a source that is away is "
+            "asked until give_up_after has passed); no start begins anything until then, nor after it before the "
+            "topology is activated. trident status says who holds it; to end it now, end its process"
+        )
+        self.row = row
+
+
 def activate(topology: Topology | str, ledger: Ledger, *, within: timedelta = _WITHIN) -> CommandRow:
     """Let a deactivated topology plan again, and a killed one be started again; returns the command with its answer.
 
@@ -73,12 +86,18 @@ def kill(
 ) -> CommandRow:
     """End a topology's run, and let no start begin anything until it is activated; returns when the run has ended.
 
+    Raises `NotEndedError` where it has taken the command and not ended in the wait and some seconds.
+
     Batches in flight are finished within `wait`; after that only those that are being decided or are pinned are, and
     the records of the others are read again; of a stream that can't be read again they end with the run, and the next
     start records them as lost. Otherwise nothing is lost; states and ledger stay as they are. A standby that waits for
     the lease ends as well. Raises as `activate`.
     """
-    return _give(topology, ledger, Kill(wait), within)
+    row = _give(topology, ledger, Kill(wait), within)
+    standing = check_ledger(ledger).view().status(row.topology)
+    if standing.is_held and standing.epoch == row.epoch:
+        raise NotEndedError(row, standing.holder)
+    return row
 
 
 def _give(topology: Topology | str, ledger: Ledger, command: LifeCycleCommand, within: timedelta) -> CommandRow:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import NoReturn
+
+from trident.base.errors import FieldError
+
+
+class NoSuchFieldError(FieldError, KeyError):
+    """A record was asked for a field that it does not have; also what a `dict` raises."""
 
 
 class InputRecord(dict[str, object]):
     """A record as a function over rows is given it; it is what is acked, failed and anchored to, so no copy of it is.
 
-    Two are never equal, whatever their fields are.
+    Two are never equal, whatever their fields are. A field that it does not have is a `FieldError`, which ends the run:
+    it would be missing at each try.
     """
 
     __slots__ = ("trace",)
@@ -18,6 +26,11 @@ class InputRecord(dict[str, object]):
     """The library's own: what it is of."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __missing__(self, key: object) -> NoReturn:
+        # what is no name may be a value of a record, which no error shows
+        name = key if isinstance(key, str) and key.isidentifier() else "…"
+        raise NoSuchFieldError("a record was asked for a field that it does not have", name, tuple(self))
 
     def __eq__(self, other: object) -> bool:
         return self is other

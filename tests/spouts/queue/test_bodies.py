@@ -219,3 +219,24 @@ def test_ids_that_can_be() -> None:
 def test_a_text_that_is_a_number_to_python_alone(declared: str, text: str) -> None:
     with pytest.raises(UnreadableError):
         FieldsBody(f"f {declared}").values(of(f=text.encode()))
+
+
+@pytest.mark.parametrize("kind", [JsonBody, FieldsBody])
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("account strng", "no type 'strng'; did you mean 'string'"),
+        ("a int, b decimel(20,2)", "no type 'decimel'; did you mean 'decimal'"),
+    ],
+)
+def test_a_type_that_is_misspelt_is_refused_when_the_body_is_made(
+    kind: type[JsonBody | FieldsBody], schema: str, said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        kind(schema)
+
+
+def test_types_inside_of_others_are_looked_at_and_those_of_a_newer_spark_are_left_to_it() -> None:
+    with pytest.raises(ConfigurationError, match="no type 'bigin'; did you mean 'bigint'"):
+        JsonBody("a array<struct<n: bigin>>")
+    JsonBody("a interval day to second, b variant, c geography(4326), d string collate UTF8_LCASE, e time(6)")

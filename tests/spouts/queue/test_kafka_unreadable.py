@@ -24,7 +24,7 @@ class _Words:
 def test_a_record_that_can_not_be_read_ends_the_run_when_what_was_given_before_is_done() -> None:
     scene = started()
     scene.member._topics._ids = {"t": "made"}
-    spout = AckingKafkaSpout("t", group="g", bootstrap_servers="b", body=_Words())
+    spout = AckingKafkaSpout("t", group="g", bootstrap_servers="b:1", body=_Words())
     spout._member = scene.member
     found = [message for _ in range(1_000) if (message := spout.next_tuple()) is not None]
     assert [message.id for message in found] == [f"t/0/{offset}@made" for offset in range(BAD)]
@@ -45,7 +45,7 @@ def test_a_record_that_can_not_be_read_ends_the_run_when_what_was_given_before_i
 def test_a_record_that_can_not_be_read_is_its_new_owners_matter() -> None:
     scene = started()
     scene.member._topics._ids = {"t": "made"}
-    spout = AckingKafkaSpout("t", group="g", bootstrap_servers="b", body=_Words())
+    spout = AckingKafkaSpout("t", group="g", bootstrap_servers="b:1", body=_Words())
     spout._member = scene.member
     for _ in range(1_000):
         spout.next_tuple()

@@ -324,6 +324,21 @@ def test_a_process_that_is_stopped_is_named(
         assert started.close()
 
 
+def test_a_process_that_is_only_starting_is_not_said_to_be_stopped(
+    queue: FileQueue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_STARTING_LOOKS", 1)
+    monkeypatch.setattr(instance, "_SILENT_LOOKS", 1)
+    monkeypatch.setattr(instance, "_LOOK_S", 0.05)
+    with caplog.at_level(logging.WARNING, "trident.coordinator"), running(FileQueueSpout(queue.path)) as started:
+        assert not started.has_begun
+        until(lambda: f"the process {started.pid} of its spout is still starting after 0 s" in caplog.text)
+        assert "said nothing" not in caplog.text
+        assert "end it" not in caplog.text
+        until(lambda: started.has_begun)
+        assert started.wait_for_first(LONGEST_S)
+
+
 def test_what_the_library_logs_there_is_in_the_log_here(caplog: pytest.LogCaptureFixture) -> None:
     def said() -> list[str]:
         return [each.getMessage() for each in caplog.records if each.name == "trident.queues"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import socket
+
 import pytest
 from pika import exceptions
 
@@ -44,6 +47,21 @@ def test_an_error_is_named_by_what_to_do(error: exceptions.AMQPError, kind: type
     assert type(found) is kind
     assert said in str(found)
     assert "hunter2" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (socket.gaierror("hunter2"), "there is no such host.*Check the host in url"),
+        (exceptions.AMQPConnectionError("hunter2"), "the broker can't be reached, or refuses the connection"),
+    ],
+)
+def test_what_was_never_connected_has_delivered_nothing(error: OSError | exceptions.AMQPError, said: str) -> None:
+    found = str(classify(error, PLACE, was_open=False))
+    assert re.search(said, found)
+    assert "Nothing was read" in found
+    assert "in the queue again" not in found
+    assert "hunter2" not in found
 
 
 def test_a_consumer_that_was_ended_is_opened_anew() -> None:

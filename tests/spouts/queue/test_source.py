@@ -33,6 +33,7 @@ class FakeInstance:
         self.is_gone = False
         self.is_idle = False
         self.has_answered = True
+        self.has_begun = True
 
     def set_active(self, active: bool) -> None: ...
 
@@ -132,6 +133,9 @@ def test_one_that_opens_for_long_behind_one_that_failed_is_no_answer() -> None:
     for _ in range(2):  # or whoever asks would have the patience of the first time
         with pytest.raises(RetryableError, match=r"open\(\) of the one behind it has not returned for"):
             source.receive({LOG: 0})
+    instances[1].has_begun = False  # open() has nothing to do with that
+    with pytest.raises(RetryableError, match=r"failed, and the one behind it is still starting after 10 s: it imports"):
+        source.receive({LOG: 0})
     instances[1].has_answered = True
     assert plan(source)[1] == ("a",)
     assert len(instances) == 2
