@@ -21,11 +21,23 @@ Section = tuple[str, tuple[tuple[str, str], ...]]
 SECTIONS: Final[tuple[Section, ...]] = (
     (
         "Begin",
-        (("Coming from Storm's Trident", "from-trident.md"),),
+        (
+            ("Tutorial", "tutorial.md"),
+            ("Coming from Structured Streaming", "from-structured-streaming.md"),
+            ("Coming from Storm's Trident", "from-trident.md"),
+        ),
     ),
     (
         "How to",
         (
+            ("Begin somewhere, and go back", "howto/start-and-rewind.md"),
+            ("Use tables that are there", "howto/existing-tables.md"),
+            ("Give it the least rights", "howto/least-privileges.md"),
+            ("TLS and logins", "howto/tls-and-logins.md"),
+            ("Dead letters", "howto/dead-letters.md"),
+            ("Deploy and roll back", "howto/deploy-and-roll-back.md"),
+            ("Back up and restore", "howto/back-up-and-restore.md"),
+            ("Upgrade", "howto/upgrade.md"),
             ("Monitor", "monitoring.md"),
             ("Test a topology", "testing-topologies.md"),
             ("Read queues", "queues.md"),

@@ -1,5 +1,1 @@
 """A published reliability study of Storm, done again here: what is lost and what comes twice, at each level."""
-
-import os
-
-os.environ.setdefault("TRIDENT_PREVIEW", "levels")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.failure import Failure
-from trident.base.latency import CompleteLatency
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.offsets import StartOffsets
@@ -312,11 +311,14 @@ class ReportsPositions(Protocol):
 
 
 @runtime_checkable
-class MeasuresLatency(Protocol):
-    """A source that knows how long its records take to be done."""
+class KeepsRecords(Protocol):
+    """A source whose records stay where they are once they are done, so that a person can have them read again."""
 
-    def latency(self) -> CompleteLatency | None:
-        """Return it, None while nothing was measured; at once, from any thread."""
+    def why_gone(self, ranges: Sequence[OffsetRange]) -> str | None:
+        """Return why not all that these ranges held can be read again as it was, None where it can; changes nothing.
+
+        To be told apart from what was never there, a log must not leave out records on its own.
+        """
 
 
 @runtime_checkable

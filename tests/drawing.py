@@ -16,6 +16,7 @@ FOLDERS: Final = {
     "integration_tests/crash_matrix/": 1,
     "integration_tests/test_": 2,
     "integration_tests/doctor/": 6,
+    "integration_tests/pages/": 2,
     "integration_tests/": 8,
     "tests/coordinators/": 5,
     "tests/cli/": 3,

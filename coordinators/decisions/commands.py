@@ -11,6 +11,7 @@ from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.leasing import leased
+from trident.coordinators.decisions.taking_back import AgreeToUndo, WaysBack, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.opening import opened, opened_sources
@@ -37,17 +38,22 @@ def decide_topology(
     ledger: Ledger,
     wanted: WantedDecision,
     options: RunOptions,
+    spouts: Mapping[str, Spout] | None = None,
+    agree: AgreeToUndo = agree_to_undo,
 ) -> Decision:
     """Record a divert or an undo and carry it out; returns the decision.
 
-    Raises LeaseHeldError while a coordinator runs the topology, CannotUndoError or MismatchError when
-    it can't be done: nothing was changed then. One that was cut off before is finished and returned.
+    An undo of the last txid that is done asks its `spouts` whether they still have its records, and `agree` hears what
+    will be read again while nothing is changed, and ends it by raising. Raises LeaseHeldError while a coordinator runs
+    the topology, CannotUndoError or MismatchError when it can't be done: nothing was changed then. One that was cut off
+    before is finished and returned.
     """
     with (
         opened(ledger, {}, targets, options.timeouts) as parts,
         leased(ledger, spec.name, options) as (epoch, repeater),
     ):
-        return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
+        ways = WaysBack(partial(opened_sources, spouts or {}), agree)
+        return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, ways)
 
 
 def drop_from_topology(

@@ -28,6 +28,7 @@ from trident.coordinators.decisions.beginning import (
     will_stand,
 )
 from trident.coordinators.decisions.diverting_waiting import divert_waiting, nothing_is_lost, send_what_waits
+from trident.coordinators.decisions.taking_back import WaysBack, is_of_last_done, take_back
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, has_open, pinned_batch
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
@@ -53,13 +54,15 @@ def decide_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeate
     return decision
 
 
-def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
-    """Decide a divert or an undo; returns the decision.
+def decide(taking: TakeOver, wanted: WantedDecision, ways: WaysBack | None = None) -> Decision:
+    """Decide a divert or an undo; returns the decision. `ways` is what an undo of the last done txid needs.
 
     Raises CannotUndoError or MismatchError when it can't be done: nothing was changed then. One that was
     cut off before is finished and returned.
     """
     seen, positions = taking.look()
+    if ways is not None and is_of_last_done(seen, wanted):
+        return take_back(taking, seen, positions, ways)
     taking.unless_fenced(partial(_check_seen, taking, seen, positions, wanted))
     finished = taking.settle(seen)
     for known in (*finished, *_standing_decisions(taking.snapshot)):

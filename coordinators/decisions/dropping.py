@@ -22,8 +22,9 @@ from trident.state.target import Target
 _log = logging.getLogger("trident.coordinator")
 _STAYS = (
     "topology=%s state=%s was taken out; its table could not be given free for others (%s): whoever is to write there "
-    "is refused until that table was dropped"
+    "is refused until it is, by the same command once more, or until that table was dropped"
 )
+_FREE = "Its rows were not changed, and its table is free for others unless the log says why not"
 
 
 def decide_drop(taking: TakeOver, name: str, plain: Mapping[str, Target]) -> Decision:
@@ -32,9 +33,11 @@ def decide_drop(taking: TakeOver, name: str, plain: Mapping[str, Target]) -> Dec
     What is pinned is finished first, and what waits in the sink is sent, so that it holds every txid up to the one that
     is done and none behind it. Raises DecisionNeededError while a refusal waits for a person, MismatchError where it is
     not known or what waits can't be sent: the topology has it still then, and the same command may be given again.
-    One of `plain` is asked for nothing, and lets others have its place then.
+    One of `plain` is asked for nothing, and lets others have its place then, also if it was taken out before.
     """
     seen, positions = taking.look()
+    if name in plain and name in seen.added.states:
+        _leave(taking, plain[name], seen.owner)  # which a drop was cut off before, behind its record
     taking.unless_fenced(partial(_check_seen, taking, seen, positions, name))
     taking.settle(seen)
     standing = taking.where_states_stand()
@@ -85,9 +88,10 @@ def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Positi
     """Refuse, before anything is changed, what would be refused once every fence is raised."""
     require_named(taking.spec.states, name)
     if name in seen.added.states or seen.added.topology:
+        left = _FREE if taking.spec.level.is_plain else "Nothing was changed"
         raise MismatchError(
             f"no drop: the ledger knows no state or sink {name!r} of topology {taking.spec.name!r}: it was taken out "
-            "before, or has never run. Nothing was changed; start the version without it."
+            f"before, or has never run. {left}; start the version without it."
         )
     if not has_open(seen):
         _require_nothing_held(seen, name)

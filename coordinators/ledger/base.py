@@ -19,6 +19,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, Pin
@@ -190,6 +191,19 @@ class Ledger(Protocol):
         A retry is finished with that. An undo (of the pinned attempt only) lets nothing else be written until
         `unpin`. A divert is finished by `divert` when its txid is pinned, else by the pin of the next attempt that
         reads the records of the refused one; a plan of other records makes it void.
+        """
+
+    def last_done(self, owner: Owner, epoch: Epoch) -> LastDone | None:
+        """Return what is left of the last txid that is done, None where nothing is or its pin is gone; changes nothing.
+
+        All of it is what is stored, nothing what a version that has not begun would make of it.
+        """
+
+    def take_back(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Make the last done txid the pinned one again, with an undo of it decided and open, in one transaction.
+
+        What is planned behind it is dropped. From there on it is undone like any pinned txid, by whoever comes next,
+        and planned again with another attempt. Raises `MismatchError` for what `check_taken_back` refuses.
         """
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:

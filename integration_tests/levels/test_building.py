@@ -131,13 +131,3 @@ def test_a_test_plays_what_it_does_and_not_what_a_death_does(spark: SparkSession
         assert test.rows("sums") == [{"account": "ann", "n": 2}]
         with pytest.raises(ConfigurationError, match="a test plays batches exactly once"):
             test.batch({"payments": [("ann", 1)]}, dies_at="in the commit turn")
-
-
-def test_a_weaker_level_is_refused_where_no_preview_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIDENT_PREVIEW", "other")
-    for level in (Level.AT_LEAST_ONCE, Level.AT_MOST_ONCE):
-        with pytest.raises(ConfigurationError, match=f"level {level} is a preview"):
-            Topology("t", level=level)
-    assert Topology("t").level is Level.EXACTLY_ONCE
-    monkeypatch.setenv("TRIDENT_PREVIEW", "other,levels")
-    assert Topology("t", level="at_most_once").level is Level.AT_MOST_ONCE

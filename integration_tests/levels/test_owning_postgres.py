@@ -14,16 +14,16 @@ from integration_tests.fix_postgres import Postgres
 from tests.coordinators.fakes import ListJob, make_job
 from tests.coordinators.test_run import OPTIONS, payments
 from tests.state.ownership import FIRST, PAIRS, SECOND, Opens, begin, look, opens, take
-from tests.state.test_plain import LAYOUT
+from tests.state.test_plain import LAYOUT, rows
 from trident.base.errors import MismatchError
-from trident.base.identity import Epoch
+from trident.base.identity import BatchId, Epoch
 from trident.base.levels import Level
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.standing import ApartError
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState, PostgresTable, StateKind
-from trident.state.capabilities import Transaction
+from trident.state.capabilities import Transaction, plain_of
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.tables import plain_marks
 from trident.state.tables.owning import refuse_placed
@@ -322,6 +322,89 @@ def test_a_dump_that_is_restored_with_its_notes_goes_on(postgres: Postgres) -> N
     made.topic.partitions[0] += [("late", 1)] * 5
     run(made, postgres.dsn, "payments")
     assert counted(postgres, "sums") == 15
+
+
+@pytest.mark.parametrize("path", ["public", "one"])
+def test_what_was_restored_is_taken_and_emptied_by_nobody_else(postgres: Postgres, path: str) -> None:
+    """A restore numbers tables anew, so that a note says a number that is none of them, or another one's."""
+    ask(postgres, "CREATE SCHEMA one")
+    table = "sums" if path == "public" else "public.sums"
+    made, dsn = job("sums", table, Level.AT_LEAST_ONCE), through(postgres, path)
+    run(made, dsn, "first")
+    notes = f"{path}.trident_plain"
+    ask(postgres, *anew("sums"), f"CREATE TABLE made (LIKE {notes} INCLUDING ALL)", f"INSERT INTO made TABLE {notes}")
+    ask(
+        postgres,
+        f"DROP TABLE {notes}",
+        f"ALTER TABLE made SET SCHEMA {path}",
+        f"ALTER TABLE {path}.made RENAME TO trident_plain",
+    )
+    other = job("sums", table, Level.AT_LEAST_ONCE)
+    for call in (run, reset):
+        with pytest.raises(MismatchError, match="topology 'first'"):
+            call(other, postgres.dsn, "second")
+    assert counted(postgres, "sums") == 10
+    ask(postgres, "CREATE TABLE another (LIKE sums INCLUDING ALL)")
+    number = ask(postgres, "SELECT 'another'::regclass::oid")[0][0]
+    ask(postgres, f"UPDATE {notes} SET relation = '{number}:1@1'")
+    run(job("sums", "another", Level.AT_LEAST_ONCE), postgres.dsn, "third")
+    run(made, dsn, "first")
+    with pytest.raises(MismatchError, match="topology 'first'"):
+        reset(other, postgres.dsn, "second")
+    assert counted(postgres, "sums") == 10
+
+
+def test_a_restored_note_of_a_table_that_was_not_restored_holds_nothing(postgres: Postgres) -> None:
+    run(job("sums", "sums", Level.AT_LEAST_ONCE), postgres.dsn, "first")
+    ask(postgres, "DROP TABLE sums", *anew("trident_plain"))
+    other = job("sums", "sums", Level.AT_LEAST_ONCE)
+    for _ in range(2):
+        run(other, postgres.dsn, "second")
+    with pytest.raises(MismatchError, match="topology 'second'"):
+        run(job("sums", "sums", Level.AT_LEAST_ONCE), postgres.dsn, "first")
+
+
+@pytest.mark.parametrize("kind", ["plain state", "plain sink"])
+def test_a_table_that_is_exchanged_while_a_topology_runs_is_not_written_to(schemas: Postgres, kind: str) -> None:
+    line = Epoch(1, "line.1")
+    target, given = opened(schemas, "one")[kind](), rows(("ann", 1, 1, 1))
+    begin(opened(schemas, "one")[kind](), FIRST)
+    plain_of(target).write(BatchId(FIRST, line, 1, 1), given)
+    ask(
+        schemas,
+        f"ALTER TABLE {TABLE} RENAME TO old",
+        f"CREATE TABLE {TABLE} (LIKE analytics.old INCLUDING ALL)",
+    )
+    with pytest.raises(MismatchError, match="is another one than at the start of this run"):
+        plain_of(target).write(BatchId(FIRST, line, 2, 2), given)
+    target.close()
+    assert ask(schemas, f"SELECT count(*) FROM {TABLE}") == [(0,)]
+
+
+def test_who_has_written_holds_its_table_until_its_commit(schemas: Postgres) -> None:
+    """So nobody else takes the table between the question whose it is and the COMMIT."""
+    begin(opened(schemas, "one")["plain state"](), FIRST)
+    is_left = threading.Event()
+
+    def leave() -> None:
+        late = opened(schemas, "one")["plain state"]()
+        plain_of(late).leave(FIRST, Epoch(2, "line.2"))
+        late.close()
+        is_left.set()
+
+    leaving = threading.Thread(target=leave)
+
+    def meanwhile(_: Transaction) -> None:
+        leaving.start()
+        assert not is_left.wait(1), "it has not waited for what is not committed yet"
+
+    shared = PostgresState("sums", table=TABLE).open_plain(LAYOUT, PostgresDatabase(through(schemas, "one")))
+    for txid in (2, 1):  # an older one notes nothing
+        shared.write(
+            BatchId(FIRST, Epoch(1, "line.1"), txid, txid), rows(("ann", 1, 1, 1)), meanwhile if txid == 1 else None
+        )
+    leaving.join()
+    assert is_left.is_set()
 
 
 @pytest.mark.parametrize("level", [Level.EXACTLY_ONCE, Level.AT_LEAST_ONCE])

@@ -23,7 +23,7 @@ def target(postgres: Postgres) -> PlainTarget:
 
 def test_several_that_write_at_once_lose_no_update(postgres: Postgres, target: PlainTarget) -> None:
     target.look("payments")
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
 
     def write(first: int) -> None:
         for txid in range(first, first + 10):
@@ -43,7 +43,7 @@ def test_several_that_write_at_once_lose_no_update(postgres: Postgres, target: P
 
 
 def test_what_a_trigger_keeps_out_is_refused_as_a_whole(postgres: Postgres, target: PlainTarget) -> None:
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
     with psycopg.connect(postgres.dsn) as connection:
         connection.execute("CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
         connection.execute(

@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from kafka import KafkaAdminClient
+from kafka.admin import ACLFilter, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
 from integration_tests.fix_kafka import Kafka
+from integration_tests.guarded_kafka import GuardedKafka
 from integration_tests.queues.spouts import none_within, opened, taken, taken_by_a_process_that_is_killed
 from integration_tests.queues.test_kafka_acking import Short, numbered, offsets, refused, send, spout_of
 from trident.base.errors import FatalError
 from trident.spouts import AckingKafkaSpout, JsonBody
+from trident.spouts.queue.acking import SpoutContext
 
 
 def read(spouts: Sequence[AckingKafkaSpout], parts: Sequence[int], seconds: float = 60) -> list[list[tuple[int, int]]]:
@@ -95,3 +98,33 @@ def test_a_smaller_horizon_behind_a_death_is_refused_until_a_run_has_ended_by_it
     send(kafka.bootstrap_servers, topic, numbered(1, first=5))
     with opened(short):
         assert offsets(taken(short, 1)) == [(0, 5)]
+
+
+def ack_all(spout: AckingKafkaSpout, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if (message := spout.next_tuple()) is not None:
+            spout.ack(message.id)
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("kind", ["TOPIC", "GROUP"])
+def test_a_right_that_is_taken_away_while_it_reads(guarded_kafka: GuardedKafka, kind: str) -> None:
+    names = {"TOPIC": f"t-{uuid.uuid4().hex}", "GROUP": f"g-{uuid.uuid4().hex}"}
+    topic = names["TOPIC"]
+    guarded_kafka.create_topic(topic)
+    guarded_kafka.allow_topic(topic, "READ", "DESCRIBE")
+    guarded_kafka._allow(ResourceType.GROUP, names["GROUP"], ("READ",))
+    send(guarded_kafka.bootstrap_servers, topic, numbered(1))
+    spout = spout_of(guarded_kafka.secured, topic, names["GROUP"], client_options=guarded_kafka.options)
+    spout.open(SpoutContext("in", 1))
+    spout.activate()
+    spout.ack(taken(spout, 1)[0].id)
+    pattern = ResourcePattern(ResourceType[kind], names[kind])
+    with guarded_kafka.admin() as admin:
+        admin.delete_acls([ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, pattern)])
+    send(guarded_kafka.bootstrap_servers, topic, numbered(1, first=1))
+    with pytest.raises(FatalError, match=f"refused the login or a right .{kind}_AUTHORIZATION_FAILED"):
+        ack_all(spout, seconds=60)
+    with suppress(FatalError):
+        spout.close()

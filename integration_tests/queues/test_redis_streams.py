@@ -6,6 +6,7 @@ import pickle
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from integration_tests.queues.spouts import ids, none_within, opened, taken, tak
 from trident.base.errors import FatalError, RetryableError
 from trident.local.redis import LocalRedis
 from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
+from trident.spouts.queue.acking import SpoutContext
 
 PAYLOAD = "of-ann-only"
 SOON = timedelta(milliseconds=300)
@@ -307,6 +309,24 @@ def test_an_entry_that_was_deleted_here_under_way_is_no_loss_until_it_fails(stre
             spout.next_tuple()
 
 
+def test_an_entry_that_is_done_and_whose_ack_was_lost_is_no_loss_when_it_is_deleted(stream: Stream) -> None:
+    added = stream.add(1)
+    with opened(stream.spout(consumer="dead")) as other:
+        taken(other, 1)
+    added += stream.add(3, first=1)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+    stream.client.xdel(stream.name, added[0], added[1])
+    time.sleep(SOON.total_seconds())
+    spout = stream.spout(min_idle=SOON)
+    spout.open(SpoutContext("in", 1, added[:2]))
+    spout.activate()
+    with closing(spout):
+        assert ids(taken(spout, 2)) == added[2:]
+        assert none_within(spout, 1)
+    assert stream.pending() == 2
+
+
 def test_entries_that_were_trimmed_unread_stop_once(stream: Stream) -> None:
     stream.add(2)
     with opened(stream.spout()) as spout:
@@ -357,6 +377,35 @@ def test_a_stream_that_was_exchanged_with_its_group(stream: Stream) -> None:
         stream.client.xadd(stream.name, {"body": "{}"}, id="1-1")
         stream.client.xgroup_create(stream.name, "g", id="0")
         with pytest.raises(FatalError, match="the newest that the stream has ever had is 1-1"):
+            taken(spout, 1)
+
+
+@pytest.mark.parametrize("how", ["made again", "set back"])
+def test_a_group_that_goes_back_while_it_is_read(stream: Stream, how: str) -> None:
+    stream.add(3)
+    with opened(stream.spout()) as spout:
+        for message in taken(spout, 3):
+            spout.ack(message.id)
+        assert none_within(spout, 0.1)
+        if how == "set back":
+            stream.client.xgroup_setid(stream.name, "g", "0")
+        else:
+            stream.client.xgroup_destroy(stream.name, "g")
+            stream.client.xgroup_create(stream.name, "g", id="0")
+        with pytest.raises(FatalError, match=r"the group stands at 0-0.*made again, or set back"):
+            taken(spout, 1)
+    with opened(stream.spout()) as spout:
+        assert len(taken(spout, 3)) == 3
+
+
+def test_a_stream_that_was_exchanged_and_goes_on_with_newer_ids(stream: Stream) -> None:
+    stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+        stream.client.delete(stream.name)
+        stream.add(2)
+        stream.client.xgroup_create(stream.name, "g", id="$")
+        with pytest.raises(FatalError, match="had 3 entries, and has had 2: it was deleted and made again"):
             taken(spout, 1)
 
 

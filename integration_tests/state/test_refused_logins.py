@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
 
 from integration_tests.fix_postgres import Postgres
@@ -33,6 +34,24 @@ def test_a_refused_login_says_whose_address_it_is(postgres: Postgres, whose: str
     where = f"host={parts.hostname} port={parts.port} dbname={parts.path[1:]} user=nobody"
     assert str(told.value).startswith(f"{whose} ({where}): can't connect to Postgres: ")
     assert SECRET not in str(told.value)
+
+
+def test_a_schema_that_the_role_may_not_use_is_told_with_the_right(postgres: Postgres) -> None:
+    name = f"outside_{postgres.dsn[-12:]}"
+    try:
+        with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+            for statement in (
+                "CREATE SCHEMA closed",
+                f"CREATE ROLE {name} LOGIN PASSWORD '{SECRET}'",
+                f"ALTER ROLE {name} SET search_path = closed",
+            ):
+                connection.execute(statement)  # type: ignore[call-overload, unused-ignore]
+        ledger = PostgresLedger(stranger(postgres.dsn, name))
+        with pytest.raises(FatalError, match=r"nothing was written. .*GRANT USAGE, CREATE ON SCHEMA"):
+            run(make_job(Topic([[("a", 1)]]), PostgresState("balances")), ledger, OPTIONS)
+    finally:
+        with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+            connection.execute(f"DROP ROLE IF EXISTS {name}")  # type: ignore[call-overload, unused-ignore]
 
 
 def test_a_database_that_is_not_there_is_named(postgres: Postgres, capsys: pytest.CaptureFixture[str]) -> None:

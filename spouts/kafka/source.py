@@ -27,6 +27,7 @@ from trident.spouts.base import OffsetsLostError, SmallBatch, Start, StartAt, To
 from trident.spouts.decoders.base import Decoder, KnowsRecords, TaskDecoder
 from trident.spouts.kafka.epochs import epoch_ends
 from trident.spouts.kafka.errors import classify
+from trident.spouts.kafka.keeping import cleanup_of, what_is_gone
 from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader, ReadsHere
@@ -159,6 +160,20 @@ class KafkaSource:
         ends = self._ask("ask for the ends of leader epochs", lambda admin: epoch_ends(admin, asked))
         cuts = (cut_of(item, end) for item, end in zip(asked, ends, strict=True))
         return tuple(cut for cut in cuts if cut is not None)
+
+    def why_gone(self, ranges: Sequence[OffsetRange]) -> str | None:
+        """Ask for ids, ends, settings and former leaders of the topics; see `KeepsRecords`."""
+        ids = self._topic_ids(sorted({item.id.topic for item in ranges}), ())
+        topics = sorted({id_.topic for id_ in ids})
+        bounds = self._bounds(topics, ()) if topics else ()
+        policies = self._ask("read the settings of topics", lambda admin: cleanup_of(admin, topics)) if topics else {}
+        gone = what_is_gone(ranges, {item.id: item for item in bounds}, policies)
+        if gone is not None:
+            return gone
+        for cut in self.recognize([item for item in ranges if item.width]):
+            where = f"partition {cut.range.id.partition} of topic {cut.range.id.topic!r}"
+            return f"the log of {where} was cut at {cut.end} since, and is another one from there on"
+        return None
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Do nothing: positions are in the ledger."""

@@ -17,6 +17,7 @@ from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
 
 _NONE: Final = -1001
 _COMMIT_S: Final = 1.0
+_LAST_S: Final = 1.0
 _ANSWER_S: Final = 10.0
 """How long the answer to a commit is waited for before the last one is sent behind it."""
 
@@ -88,8 +89,16 @@ class GroupCommits:
         self.in_rebalance(consumer)
 
     def at_the_end(self, consumer: Consumer) -> None:
-        """Note that nothing is done above the positions, where that is so: the next process may remember fewer."""
-        if not self._horizon or len(self._exposed):
+        """Note that nothing is done above the positions, where that is so: the next process may remember fewer.
+
+        Brokers that are away are not waited for: the client would wait with a commit, and with its end, for long. The
+        note that stays asks for more than is needed, and no harm is done.
+        """
+        if not self._horizon or not self._flight.partitions or len(self._exposed) or self._out:
+            return
+        try:
+            consumer.committed([Place(*each) for each in self._flight.partitions], _LAST_S)
+        except KafkaException:
             return
         self._horizon = 0
         for partition in self._flight.partitions:

@@ -109,3 +109,22 @@ def exchanged(place: RedisPlace, read: str, newest: str) -> FatalError:
         f"acked. Put the stream back, or destroy the group and say where to begin: XGROUP CREATE {place.stream} "
         f"{place.group} 0"
     )
+
+
+def begun_anew(place: RedisPlace, before: int, now: int) -> FatalError:
+    """Return the error for a stream that has had fewer entries than it had before."""
+    return FatalError(
+        f"{place}: it had had {before:,} entries, and has had {now:,}: it was deleted and made again, or put back from "
+        "a backup, and what the group had not read of the old one is gone. Nothing more was read or acked; what is "
+        "done stays done. Start again to read on from where its group stands now"
+    )
+
+
+def went_back(place: RedisPlace, read: str, stands: str) -> FatalError:
+    """Return the error for a group that stands below what was read through it."""
+    return FatalError(
+        f"{place}: the entry {read} was read, and the group stands at {stands} now: it was destroyed and made again, "
+        "or set back (XGROUP SETID). Nothing more was read or acked; what is done stays done. Start again to read on "
+        "from where it stands: what is done counts once within the horizon, and again from behind it, so set the group "
+        "higher before where that matters, and no higher than below the oldest entry that is not done"
+    )

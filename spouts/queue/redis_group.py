@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, cast
@@ -13,7 +13,16 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from trident.base.errors import FatalError
-from trident.spouts.queue.redis_errors import RedisPlace, classify, exchanged, lost_entries, lost_unread, too_old
+from trident.spouts.queue.redis_errors import (
+    RedisPlace,
+    begun_anew,
+    classify,
+    exchanged,
+    lost_entries,
+    lost_unread,
+    too_old,
+    went_back,
+)
 
 _BEGINNING: Final = "0-0"
 _PATIENCE_S: Final = 10.0
@@ -55,12 +64,16 @@ def connected(url: str, place: RedisPlace) -> Redis:
 class StreamGroup:
     """What is asked of one stream; every call raises what `classify` makes of what goes wrong."""
 
-    def __init__(self, client: Redis, place: RedisPlace, consumer: str) -> None:
+    def __init__(self, client: Redis, place: RedisPlace, consumer: str, known: Iterable[str] = ()) -> None:
+        """`known` are entries that are in every result: they may be gone from the stream, whoever was to ack them."""
+        self._known = frozenset(known)
         self._client = client
         self._place = place
         self._consumer = consumer
         self._read = (0, 0)
         """The newest entry that was read here."""
+        self._added = 0
+        """How many entries the stream has ever had, as far as was seen."""
 
     def create(self, start: str) -> None:
         """Make the group, and the stream, unless it is there."""
@@ -88,8 +101,9 @@ class StreamGroup:
             all_or_nothing.xreadgroup(place.group, self._consumer, {place.stream: ">"}, count)
             answer = self._asked(all_or_nothing.execute)
         stream, groups, read = cast("tuple[Mapping[str, object], list[Mapping[str, object]], object]", answer)
-        self._require_same(stream)
-        self._require_all(stream, next((each for each in groups if _text(each["name"]) == place.group), {}))
+        group = next((each for each in groups if _text(each["name"]) == place.group), {})
+        self._require_same(stream, group)
+        self._require_all(stream, group)
         entries = [Entry(_text(id_), fields or {}, False) for id_, fields in _of_one_stream(read)]
         if entries:
             self._read = max(self._read, _number(entries[-1].id))
@@ -122,7 +136,7 @@ class StreamGroup:
             following, entries, deleted = cast("tuple[bytes, _Answer, Sequence[bytes]]", answer)
             taken = [Entry(_text(id_), fields, True) for id_, fields in entries if fields]
             found += [entry for entry in taken if entry.id not in held]
-            gone += [id_ for id_ in map(_text, deleted) if id_ not in held]
+            gone += [id_ for id_ in map(_text, deleted) if id_ not in held and id_ not in self._known]
             cursor = _text(following)
             if cursor == _BEGINNING or len(found) >= most:
                 break
@@ -163,13 +177,23 @@ class StreamGroup:
         gone = [_text(id_) for id_, fields in answer if not fields]
         if gone:
             self.ack(gone)
-            raise lost_entries(self._place, gone)
-        return [Entry(_text(id_), fields or {}, True) for id_, fields in answer]
+        if lost := [id_ for id_ in gone if id_ not in self._known]:
+            raise lost_entries(self._place, lost)
+        return [Entry(_text(id_), fields, True) for id_, fields in answer if fields]
 
-    def _require_same(self, stream: Mapping[str, object]) -> None:
-        newest = _text(stream["last-generated-id"])
+    def _require_same(self, stream: Mapping[str, object], group: Mapping[str, object]) -> None:
+        """Raise for another stream of the name, and for a group that gives again what it has given."""
+        read = "-".join(map(str, self._read))
+        newest, added = _text(stream["last-generated-id"]), stream.get("entries-added")
         if _number(newest) < self._read:
-            raise exchanged(self._place, "-".join(map(str, self._read)), newest)
+            raise exchanged(self._place, read, newest)
+        if isinstance(added, int):
+            if added < self._added:
+                raise begun_anew(self._place, self._added, added)
+            self._added = added
+        stands = _text(group.get("last-delivered-id", read))
+        if _number(stands) < self._read:
+            raise went_back(self._place, read, stands)
 
     def _require_all(self, stream: Mapping[str, object], group: Mapping[str, object]) -> None:
         """Raise for entries that are gone and were never given to the group.

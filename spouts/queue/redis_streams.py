@@ -115,7 +115,12 @@ class RedisStreamSpout(AckingSpout):
 
         places = [RedisPlace(self._address.shown, stream, self._group) for stream in self._streams]
         self._client = client = connected(self._address.url, places[0])
-        self._readings = {place.stream: _Reading(StreamGroup(client, place, self._consumer)) for place in places}
+        # of a later process some of these may only be held, and be given back: then they are lost if they are gone
+        known = context.known if context.instance == 1 else ()
+        self._readings = {
+            place.stream: _Reading(StreamGroup(client, place, self._consumer, self._entries_of(place.stream, known)))
+            for place in places
+        }
         self._fetched.clear()
         for reading in self._readings.values():
             if self._creates:
@@ -154,6 +159,11 @@ class RedisStreamSpout(AckingSpout):
                 self._send()
             self._client.close()
             self._client = None
+
+    def _entries_of(self, stream: str, known: Sequence[str]) -> list[str]:
+        """Return which entries of a stream are among messages' ids."""
+        before = "" if len(self._streams) == 1 else f"{stream}/"
+        return [id_.removeprefix(before) for id_ in known if id_.startswith(before)]
 
     def _fetch_old(self, reading: _Reading) -> None:
         if reading.own is not None:

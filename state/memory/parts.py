@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ from trident.state.memory.database import MemoryTransaction
 from trident.state.memory.place import MemoryPlace, stored_row
 from trident.state.positions import Position, Standing, before_attempt, is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
-from trident.state.undoing import check_kind, check_undone
+from trident.state.undoing import check_kind, check_known, check_undone
 from trident.state.values import OpaqueValue
 
 
@@ -25,6 +26,7 @@ class MemoryUndoing:
     """See `Undoable`: rows and position go back at once."""
 
     place: MemoryPlace
+    undoes_done: ClassVar[bool] = True
 
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that the state is opaque, or has nothing of the batch."""
@@ -32,8 +34,7 @@ class MemoryUndoing:
         with place.database.transaction() as transaction:
             position = place.owned(transaction, batch.owner, batch.epoch)
             if is_in(position, batch, place.name):
-                check_kind(place.kind, batch, updates, place.name)
-                check_undone(batch, updates, len(self._of_txid(transaction, batch.txid)), place.name)
+                self._known(transaction, batch, updates)
 
     def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Bring back what was before the batch."""
@@ -43,21 +44,28 @@ class MemoryUndoing:
             if not is_in(position, batch, place.name):
                 return
             assert position is not None
-            check_kind(place.kind, batch, updates, place.name)
-            keys = self._of_txid(transaction, batch.txid)
-            check_undone(batch, updates, len(keys), place.name)
-            stored = place.rows(transaction)
+            keys = self._known(transaction, batch, updates)
+            stored, back = place.rows(transaction), place.undone(transaction)
             for key in keys:
                 row = undone(stored.pop(key), batch.txid)
                 if row is not None:
                     stored[key] = row
+                    back[key] = batch.txid - 1
             attempt = before_attempt(position, batch, before)
             moved = Position(batch.owner, batch.txid - 1, attempt, position.birth_txid)
             place.put(transaction, batch.owner.topology, Standing(moved, batch.epoch))
 
-    def _of_txid(self, transaction: MemoryTransaction, txid: int) -> list[object]:
-        rows = self.place.rows(transaction).items()
-        return [key for key, row in rows if isinstance(row, OpaqueValue) and row.txid == txid]
+    def _known(
+        self, transaction: MemoryTransaction, batch: BatchId, updates: StagedUpdates | AppliedUpdates
+    ) -> list[object]:
+        """Return the batch's keys; raises CannotUndoError unless each of them knows what was before it."""
+        place = self.place
+        check_kind(place.kind, batch, updates, place.name)
+        rows, back = place.rows(transaction).items(), place.undone(transaction)
+        keys = [key for key, row in rows if isinstance(row, OpaqueValue) and row.txid == batch.txid]
+        check_known(batch, sum(back.get(key) == batch.txid for key in keys), f"state {place.name!r}")
+        check_undone(batch, updates, len(keys), place.name)
+        return keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,10 @@ class MemoryPlace:
         """Return the stored rows by key."""
         return transaction.table(rows_table(self.name))
 
+    def undone(self, transaction: MemoryTransaction) -> MemoryTable:
+        """Return of keys that an undo has brought back the txid that they are of since: what was before it is lost."""
+        return transaction.table(f"state {self.name} undone")
+
     def staging(self, transaction: MemoryTransaction) -> MemoryTable:
         """Return the staged writes by write id."""
         return transaction.table(f"state {self.name} staging")

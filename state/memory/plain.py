@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from trident.base.errors import MismatchError
+from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
@@ -37,11 +37,15 @@ class PlainMemory(PlainTarget):
         """Merge the rows into those that are there, all of them or none."""
         staged = keyed_rows(self._layout, conform(rows, self._layout.schema()))
         with self._database.transaction() as transaction:
-            self._merge(transaction, staged)
             noted = transaction.table(PLAIN_MARKS).get(self.name)
-            if isinstance(noted, PlainMark) and noted.owner == batch.owner:
-                newest = max(noted.newest_txid, batch.txid)
-                transaction.table(PLAIN_MARKS)[self.name] = replace(noted, had_rows=True, newest_txid=newest)
+            if not isinstance(noted, PlainMark) or (noted.owner, noted.epoch) != (batch.owner, batch.epoch):
+                raise FencedError(
+                    f"state {self.name!r} is not this owner's of topology {batch.owner.topology!r} any more; "
+                    f"nothing of {batch} was written"
+                )
+            self._merge(transaction, staged)
+            newest = max(noted.newest_txid, batch.txid)
+            transaction.table(PLAIN_MARKS)[self.name] = replace(noted, had_rows=True, newest_txid=newest)
             if self.is_beside and holds is not None:
                 holds(transaction)
 

@@ -35,6 +35,10 @@ _LANGUAGES = ("pl_exec.c", "plpy_elog.c", "plperl.c", "pltcl.c")
 _IN_FUNCTION = re.compile(r"\bPL/\w+|^SQL function ")
 """What the last line of a context has, in whatever language, when a function's own statement has failed."""
 _FUNCTION = re.compile(r"([^\s()\"]+)\(|\"([^\"]+)\"")
+_NO_SCHEMA = (
+    "The search_path of the role, or of the address, has to name a schema that is there and that the role may use "
+    "(GRANT USAGE, CREATE ON SCHEMA)"
+)
 _CONNECT_FATAL = {
     "password authentication failed": "the user or password is wrong",
     "no password supplied": "the server wants a password and the DSN has none",
@@ -115,7 +119,8 @@ def classify(error: BaseException) -> TridentError:
         return RefusedError(f"Postgres refused the rows for good: {kind} ({state}){where}; nothing was written")
     if state.startswith(("28", "3D")):
         return FatalError(f"can't connect to Postgres: {error.diag.message_primary}; check the DSN")
-    return FatalError(f"Postgres: {error.diag.message_primary} ({state}){where}; rolled back, nothing was written")
+    way = f". {_NO_SCHEMA}" if state == "3F000" else ""
+    return FatalError(f"Postgres: {error.diag.message_primary} ({state}){where}; rolled back, nothing was written{way}")
 
 
 def _without_state(error: psycopg.Error) -> TridentError:

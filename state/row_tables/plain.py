@@ -59,6 +59,7 @@ class PlainRows(PlainTarget):
             place.write_rows(transaction.connection, rows.num_rows)
             if not self._by_task:
                 self._marks.note_rows(transaction.connection, batch, by_task=False)
+            self._marks.hold(transaction.connection, batch)
             if self.is_beside and holds is not None:
                 holds(transaction)  # last: who takes the topology over waits for this lock
 

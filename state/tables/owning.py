@@ -62,14 +62,22 @@ class Ownership:
         return [*self._here(connection, NOTES), *self.elsewhere(connection, NOTES)]
 
     def elsewhere(self, connection: Connection, kept: str) -> Iterator[Claim]:
-        """Find those of other schemas by the table's number: each address has a path of its own to where they are."""
+        """Find those of other schemas by the table's number: each address has a path of its own to where they are.
+
+        Notes that came from a dump know none that is true; those are found by a name that says the table's schema.
+        """
         number = self._number(connection)
         if number is None or not isinstance(self.database, HasSchemas):
             return
         for schema in self.database.elsewhere(connection, kept, "relation", number, begins=True).schemas:
-            place = f"{quote(schema)}.{kept}".replace(":", "\\:")
-            where = "relation LIKE :number"
-            yield from self._found(connection, kept, place, where, {"number": f"{number}%"}, schema)
+            where, asked = _of_number(number, self._beside(connection, schema) if kept == NOTES else None)
+            yield from self._found(connection, kept, _place(schema, kept), where, asked, schema)
+        if kept != NOTES or "." not in self.table:
+            return
+        for schema in self.database.elsewhere(connection, kept, "table_name", self.table).schemas:
+            asked = {"table": self.table, "beside": f"%@{self._beside(connection, schema)}"}
+            where = "table_name = :table AND NOT relation LIKE :beside"
+            yield from self._found(connection, kept, _place(schema, kept), where, asked, schema)
 
     def release_if_missing(self, connection: Connection, topology: str, state: str) -> None:
         """Let notes of others go while there is no table of the name: what is made now is none of theirs.
@@ -110,21 +118,28 @@ class Ownership:
     def _noted_here(self, connection: Connection) -> tuple[str, dict[str, str]]:
         """Return how the notes of the table are found: by its number, and by name those that know none.
 
-        A name means another table wherever another search path leads.
+        A name means another table wherever another search path leads. Numbers say nothing that were noted beside other
+        notes than these: those came from a dump, and so may the table have, which has another one since.
         """
         asked, columns = {"table": self.table}, self.dialect.find_columns(connection, NOTES) or ()
         by_name = f"({self.dialect.same_table})"
         if not any(column.name == "relation" for column in columns):
             return by_name, asked
-        number = self._number(connection)
-        by_number = "" if number is None else " OR relation LIKE :number"
-        numbered = asked if number is None else {**asked, "number": f"{number}%"}
-        return f"relation IS NULL AND {by_name}{by_number}", numbered
+        beside, number = self._beside(connection), self._number(connection)
+        if beside is None:
+            return f"relation IS NULL AND {by_name}", asked
+        by_name = f"(relation IS NULL OR NOT relation LIKE :beside) AND {by_name}"
+        where, numbered = ("FALSE", {"beside": f"%@{beside}"}) if number is None else _of_number(number, beside)
+        return f"({by_name}) OR ({where})", {**asked, **numbered}
+
+    def _beside(self, connection: Connection, schema: str | None = None) -> str | None:
+        """Return the number of the notes themselves."""
+        return number_of(self.dialect.relation(connection, NOTES if schema is None else f"{schema}.{NOTES}"))
 
     def _number(self, connection: Connection) -> str | None:
         """Return what a note of the table begins with where databases number theirs; None where it is not there."""
         relation = self.dialect.relation(connection, self.table)
-        return None if relation is None else f"{relation.partition(':')[0]}:"
+        return None if relation is None else f"{number_of(relation)}:"
 
     def _found(
         self,
@@ -147,6 +162,22 @@ class Ownership:
 
     def _has(self, connection: Connection, table: str) -> bool:
         return self.dialect.find_columns(connection, table) is not None
+
+
+def _of_number(number: str, beside: str | None) -> tuple[str, dict[str, str]]:
+    """Return what finds a table's positions, or its notes, beside which notes they were made."""
+    if beside is None:
+        return "relation LIKE :number", {"number": f"{number}%"}
+    return "relation LIKE :number AND relation LIKE :beside", {"number": f"{number}%", "beside": f"%@{beside}"}
+
+
+def _place(schema: str, kept: str) -> str:
+    return f"{quote(schema)}.{kept}".replace(":", "\\:")
+
+
+def number_of(relation: str | None) -> str | None:
+    """Return the table's number, without that of its file, which maintenance changes."""
+    return None if relation is None else relation.partition(":")[0]
 
 
 def refuse_noted(connection: Connection, ownership: Ownership) -> None:

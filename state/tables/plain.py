@@ -104,6 +104,7 @@ class PlainTable(PlainTarget):
                 )
             check_stored_plainly(connection, self._staged, rows.num_rows)
             self._marks.note_rows(connection, batch, by_task=self._by_task)
+            self._marks.hold(connection, batch)
             if self._shared and holds is not None:
                 holds(transaction)  # last: who takes the topology over waits for this lock
 

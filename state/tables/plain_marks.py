@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from trident.base.errors import FencedError
+from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.databases.base import SqlDatabase
 from trident.state.plainly import PlainMark
 from trident.state.tables.dialect import Dialect
-from trident.state.tables.owning import NOTES, Ownership, refuse_others, refuse_placed
+from trident.state.tables.owning import NOTES, Ownership, number_of, refuse_others, refuse_placed
 from trident.state.tables.versions import PLAIN_TABLES
 
 _FIND = "SELECT incarnation, epoch, token, had_rows, newest_txid, {} FROM trident_plain WHERE {}"
@@ -36,6 +36,7 @@ _NOTE_ROWS = text("""
     SET had_rows = TRUE, newest_txid = CASE WHEN newest_txid < :txid THEN :txid ELSE newest_txid END
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation
           AND (NOT had_rows OR newest_txid < :txid)""")
+_HELD = f"SELECT incarnation, epoch, token, has_left, relation FROM trident_plain WHERE {_MINE}"
 _LEAVE = text("""
     UPDATE trident_plain SET has_left = TRUE
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND epoch <= :epoch""")
@@ -103,6 +104,32 @@ class PlainMarks:
         named = {"topology": owner.topology, "state": self.name, "incarnation": owner.incarnation, "txid": txid}
         connection.execute(_NOTE_ROWS, named)
 
+    def hold(self, connection: Connection, batch: BatchId) -> None:
+        """Hold the note until the end of the transaction; behind its writes, before whatever it may wait for.
+
+        Raises `FencedError` where it is not this owner's any more: one that stood still wakes up when its table may be
+        another one's by now, of whatever level. Raises `MismatchError` where the table is another one than was noted.
+        """
+        owner, epoch = batch.owner, batch.epoch
+        named = {"topology": owner.topology, "state": self.name}
+        row = connection.execute(text(_HELD + self.dialect.for_share), named).one_or_none()
+        if row is None or row.has_left:
+            raise FencedError(
+                f"table {self.table!r} is not {self.name!r} of topology {owner.topology!r} any more: it was taken out "
+                f"of the topology, or the note of it is gone; nothing of {batch} was written there"
+            )
+        if (row.incarnation, row.epoch, row.token) != (owner.incarnation, epoch.number, epoch.token):
+            raise FencedError(
+                f"epoch {row.epoch} has {self.name!r} of topology {owner.topology!r}, this is epoch {epoch.number}; "
+                f"nothing of {batch} was written to table {self.table!r}",
+                row.epoch,
+            )
+        if row.relation is not None and self._is_another(connection, row.relation):
+            raise MismatchError(
+                f"table {self.table!r} of {self.name!r} is another one than at the start of this run: it was dropped "
+                f"and made anew, or exchanged. Nothing of {batch} was written there; the next start says what goes on"
+            )
+
     def leave(self, connection: Connection, owner: Owner, epoch: Epoch) -> None:
         """Let others have the table, whatever is in it; what was noted of it stays, for who comes back."""
         columns = {column.name for column in self.dialect.find_columns(connection, NOTES) or ()}
@@ -117,16 +144,11 @@ class PlainMarks:
     def _relation(self, connection: Connection) -> str | None:
         """Return which table it is, and beside which notes: where both were restored, both are others."""
         found = self.dialect.relation(connection, self.table)
-        return None if found is None else f"{found}@{_number(self.dialect.relation(connection, NOTES))}"
+        return None if found is None else f"{found}@{number_of(self.dialect.relation(connection, NOTES))}"
 
     def _is_another(self, connection: Connection, noted: str) -> bool:
         now = self.dialect.relation(connection, self.table)
         stored, _, beside = noted.partition("@")
-        if now is None or _number(self.dialect.relation(connection, NOTES)) != beside:
+        if now is None or number_of(self.dialect.relation(connection, NOTES)) != beside:
             return False
-        return _number(now) != _number(stored)
-
-
-def _number(relation: str | None) -> str | None:
-    """Return the table's number, without that of its file, which maintenance changes."""
-    return None if relation is None else relation.partition(":")[0]
+        return number_of(now) != number_of(stored)

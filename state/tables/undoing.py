@@ -6,6 +6,7 @@ A row that was brought back is of txid - 1, and its `previous_txid` says the sam
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlalchemy import Connection, text
 
@@ -18,7 +19,7 @@ from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.tables.names import quote
 from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import PREVIOUS, PREVIOUS_TXID, TXID, TableShape
-from trident.state.undoing import check_kind, check_undone
+from trident.state.undoing import check_kind, check_known, check_undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class TableUndoing:
     """See `Undoable`: rows and position go back in one transaction."""
 
     place: TablePlace
+    undoes_done: ClassVar[bool] = True
 
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that the table knows what was before the batch, if it has it."""
@@ -87,11 +89,7 @@ def _check_rows(
         f"WHERE {TXID} = :txid"
     )
     found, lost = connection.execute(counted, {"txid": batch.txid}).one()
-    if lost:
-        raise CannotUndoError(
-            f"{batch}: {lost} rows of table {shape.table!r} have lost what was before this txid, as it was undone "
-            "before"
-        )
+    check_known(batch, lost, f"table {shape.table!r}")
     check_undone(batch, updates, found, name)
 
 

@@ -118,6 +118,7 @@ FOR_LIBRARY = {
     "activate",
     "deactivate",
     "identity",
+    "shared_out",
     "is_waiting",
     "holds_back",
     "values",

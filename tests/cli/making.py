@@ -17,23 +17,24 @@ from trident.state import StateKind
 class SceneTopology(Topology):
     """Compiles to what the scene runs."""
 
-    def __init__(self, scene: Scene | ReceivingScene) -> None:
+    def __init__(self, scene: Scene | ReceivingScene, *, with_streams: bool = False) -> None:
         job = scene.job()
         self._plan = job if isinstance(job, RunnableTopology) else job.plan()
         super().__init__(self._plan.spec.name)
+        self._streams = dict(self._plan.spouts) if with_streams else {}
 
     def compile(self):
         return SimpleNamespace(
             name=self.name,
             spec=lambda: self._plan.spec,
             targets=self._plan.targets,
-            spouts={},
+            spouts=self._streams,
             ends=(),
             level=self._plan.level,
         )
 
 
-def topology_in(folder: Path, apart: bool) -> SceneTopology:
+def topology_in(folder: Path, apart: bool, *, with_streams: bool = False) -> SceneTopology:
     """Return the topology of the scene that lives in a folder."""
     scene = object.__new__(Scene)
     scene.folder, scene.apart = folder, APART if apart else SHORTCUT
@@ -41,14 +42,15 @@ def topology_in(folder: Path, apart: bool) -> SceneTopology:
     make_topic = fields["topic"].default_factory
     assert make_topic is not dataclasses.MISSING
     scene.kinds, scene.topic = cast(tuple[StateKind, StateKind], fields["kinds"].default), make_topic()
-    return SceneTopology(scene)
+    return SceneTopology(scene, with_streams=with_streams)
 
 
-def write_module(scene: Scene) -> str:
+def write_module(scene: Scene, *, with_streams: bool = False) -> str:
     """Write the module; returns how the command line names its topology."""
     file = scene.folder / f"scene_{'apart' if scene.apart else 'shortcut'}.py"
     file.write_text(
         "from pathlib import Path\nfrom tests.cli.making import topology_in\n"
-        f"topology = topology_in(Path({str(scene.folder)!r}), {bool(scene.apart)})\nnothing = 5\n"
+        f"topology = topology_in(Path({str(scene.folder)!r}), {bool(scene.apart)}, with_streams={with_streams})\n"
+        "nothing = 5\n"
     )
     return f"{file}:topology"

@@ -126,6 +126,34 @@ def test_undo_goes_back_where_there_is_something_to_undo(scene, capsys):
     assert scene.rows("balances") == scene.rows("totals") == scene.topic.expected()
 
 
+def test_undo_of_the_last_done_txid_says_what_is_read_again_and_asks(scene, capsys):
+    scene.mend()
+    named, before = write_module(scene, with_streams=True), scene.rows("balances")
+    answer = CliRunner().invoke(app, ["undo", named, "2"], input="n\n")
+    assert answer.exit_code == 4
+    assert (
+        "Txid 2 of payments is done. Back to txid 1 go 2 keys of balances, 2 keys of totals. Read again: t:0 from 10 "
+        "to 12 (2 records). Who has read these results since has seen them. Bring every state back to txid 1?"
+    ) in answer.output
+    assert scene.rows("balances") == before
+    code, (said,) = ended(capsys, "undo", named, "2", "--yes")
+    assert (code, said["decided"], said["txid"], said["attempt"]) == (0, "undo", 2, 2)
+    assert said["read_again"] == [{"stream": "s", "topic": "t", "partition": 0, "start": 10, "stop": 12, "records": 2}]
+    assert said["keys"] == {"balances": 2, "totals": 2}
+    assert scene.rows("balances") == scene.rows("totals") == without_txid(scene.topic, 10)
+    assert run(["status", "payments"]) == 0
+    scene.go_on()
+    assert scene.rows("balances") == scene.rows("totals") == scene.topic.expected()
+
+
+def test_undo_of_a_done_txid_that_can_not_be_says_why_and_asks_nothing(scene, capsys):
+    assert run(["undo", write_module(scene), "2"]) == 1
+    heard = capsys.readouterr()
+    assert "no undo of txid 2: it is done, and what stream 's' has read can't be read again" in heard.err
+    assert "[y/N]" not in heard.out
+    assert scene.sql("SELECT * FROM trident_decision") == []
+
+
 def test_reset_begins_anew(scene, capsys):
     scene.be_refused()
     code, (said,) = ended(capsys, "reset", write_module(scene), "--states", "clear", "--yes")

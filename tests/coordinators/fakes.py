@@ -142,6 +142,11 @@ class ListSource:
         ends = [(item, EpochEnd(epoch, self.topic.end_of(item.id.partition, epoch))) for item, epoch in asked]
         return tuple(cut for cut in (cut_of(item, end) for item, end in ends) if cut is not None)
 
+    def why_gone(self, ranges: Sequence[OffsetRange]) -> str | None:
+        if any(self.topic.earliest.get(item.id.partition, 0) > item.start for item in ranges if item.width):
+            return "its beginning is gone"
+        return "its log was cut" if self.recognize(ranges) else None
+
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         self.topic.told.append(txid)
 

@@ -17,6 +17,7 @@ from tests.coordinators.test_run import OPTIONS, Place, memory_place, payments, 
 from trident.base.errors import FatalError, FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.levels import Level
+from trident.coordinators.decisions import dropping
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.coordinators.holding import takeover
 from trident.coordinators.holding.keeping import Heartbeat
@@ -27,6 +28,7 @@ from trident.state import SqliteState
 from trident.state.memory.plain import PlainMemory
 from trident.state.plainly import Holds
 from trident.state.tables.plain import PlainTable
+from trident.testing.lives import CoordinatorDiedError
 
 LEASE = timedelta(seconds=0.3)
 Own = Callable[..., None]
@@ -173,3 +175,35 @@ def test_a_state_whose_place_is_away_is_taken_out_all_the_same(
     drop_from_topology(made.spec, made.targets, place.ledger(), "totals", OPTIONS)
     assert "could not be given free for others (the disk is gone)" in caplog.text
     assert [birth.state for birth in place.ledger().view().status("payments").births] == ["balances"]
+
+
+def test_a_drop_that_was_cut_off_behind_its_record_gives_the_table_free_when_it_is_given_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ledger.sqlite"
+    both = make_job(
+        payments(1, 30), SqliteState("a", table="sums"), SqliteState("z", table="kept"), level=Level.AT_LEAST_ONCE
+    )
+    run(both, SqliteLedger(file))
+
+    def drop() -> None:
+        made = both.plan()
+        drop_from_topology(made.spec, made.targets, SqliteLedger(file), "a", OPTIONS)
+
+    def dies(*_: object) -> None:
+        raise CoordinatorDiedError("died")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(dropping, "_leave", dies)
+        with pytest.raises(CoordinatorDiedError):
+            drop()
+    other = make_job(payments(1, 10), SqliteState("a", table="sums"), level=Level.AT_LEAST_ONCE)
+    with pytest.raises(MismatchError, match="topology 'payments'"):
+        reset(other, SqliteLedger(file), name="other")
+    with pytest.raises(MismatchError, match=r"it was taken out before.*is free for others"):
+        drop()
+    reset(other, SqliteLedger(file), name="other")
+    with pytest.raises(MismatchError):
+        drop()
+    with pytest.raises(MismatchError, match="topology 'other'"):
+        run(both, SqliteLedger(file))

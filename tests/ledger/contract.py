@@ -32,6 +32,7 @@ from tests.ledger.making import (
     taken_over,
     with_messages,
 )
+from tests.ledger.taking_back_contract import TakingBackContract
 from tests.ledger.view_contract import ViewContract
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
@@ -986,6 +987,7 @@ class LedgerContract(
     RetentionContract,
     ResetContract,
     DecisionContract,
+    TakingBackContract,
     LifeCycleContract,
     ViewContract,
 ):

@@ -23,6 +23,7 @@ from tests.mutants.reporting import REPORTING
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
+from tests.mutants.taking_back import TAKING_BACK
 from tests.mutants.topics import TOPICS
 from tests.mutants.trees import TREES
 from tests.mutants.turning import TURNING
@@ -1133,7 +1134,7 @@ _OF_A_PERSON = (
     ),
     Mutant(
         "rows that have lost what was before are not undone",
-        "state/tables/undoing.py",
+        "state/undoing.py",
         "    if lost:\n",
         "    if False:\n",
         ("tests/state",),
@@ -2900,6 +2901,7 @@ MUTANTS = (
     *WRONG_FILES,
     *QUEUES,
     *RECEIVED,
+    *TAKING_BACK,
     *ACKING,
     *DOCTOR,
     *DROPPING,

@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 
 _LEVELS: Final = ("tests/coordinators/test_levels.py",)
 _LIVES: Final = ("tests/coordinators/test_level_lives.py",)
+_WORLDS: Final = ("tests/coordinators/test_level_worlds.py",)
 _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _OWNING: Final = ("tests/state/test_owning.py",)
@@ -26,7 +27,7 @@ LEVELS: Final = (
         "        commit = super().together(batch, replace(outcome, updates={}))\n"
         "        self._writes.write(batch, outcome.updates)\n"
         "        return commit",
-        (*_LEVELS, *_LIVES),
+        (*_LEVELS, *_LIVES, *_WORLDS),
     ),
     Mutant(
         "at most once a batch is recorded before it is processed",
@@ -40,7 +41,7 @@ LEVELS: Final = (
         "coordinators/levels/writing.py",
         "            except OutcomeUnknownError as error:\n",
         "            except FatalError as error:\n",
-        (*_LEVELS, *_LIVES),
+        (*_LEVELS, *_LIVES, *_WORLDS),
     ),
     Mutant(
         "a reset looks at tables without a position before it empties them",
@@ -61,7 +62,7 @@ LEVELS: Final = (
         "coordinators/holding/carrying_out.py",
         'plain.own(owner, epoch, emptied=decision.states == "clear", holds=holds)\n',
         "plain.own(owner, epoch, holds=holds)\n",
-        (*_KEPT, *_LEVELS),
+        (*_KEPT, *_LEVELS, *_WORLDS),
     ),
     Mutant(
         "a reset that can't empty a table is not recorded",
@@ -293,8 +294,8 @@ LEVELS: Final = (
     Mutant(
         "who was replaced merges no rows beside the ledger",
         "state/tables/plain.py",
-        "by_task=self._by_task)\n            if self._shared and holds is not None:\n",
-        "by_task=self._by_task)\n            if False:\n",
+        "hold(connection, batch)\n            if self._shared and holds is not None:\n",
+        "hold(connection, batch)\n            if False:\n",
         (*_PLAIN, *_MOST),
     ),
     Mutant(

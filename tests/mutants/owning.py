@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 
 _RESETS: Final = ("tests/coordinators/test_levels_resets.py",)
 _OWNING: Final = ("tests/state/test_owning.py",)
+_WORLDS: Final = ("tests/coordinators/test_level_worlds.py",)
 _POSTGRES: Final = ("integration_tests/levels/test_owning_postgres.py",)
 
 OWNING: Final = (
@@ -128,7 +129,7 @@ OWNING: Final = (
     Mutant(
         "what was restored with its notes is no other table",
         "state/tables/plain_marks.py",
-        "        if now is None or _number(self.dialect.relation(connection, NOTES)) != beside:\n",
+        "        if now is None or number_of(self.dialect.relation(connection, NOTES)) != beside:\n",
         "        if now is None:\n",
         _POSTGRES,
     ),
@@ -158,9 +159,72 @@ OWNING: Final = (
     Mutant(
         "a note that knows its table's number is found by nothing else",
         "state/tables/owning.py",
-        '        return f"relation IS NULL AND {by_name}{by_number}", numbered\n',
-        '        return f"{by_name}{by_number}", numbered\n',
+        '        by_name = f"(relation IS NULL OR NOT relation LIKE :beside) AND {by_name}"\n',
+        "",
         _POSTGRES,
+    ),
+    Mutant(
+        "a note that came from a dump counts by name",
+        "state/tables/owning.py",
+        "(relation IS NULL OR NOT relation LIKE :beside)",
+        "relation IS NULL",
+        _POSTGRES,
+    ),
+    Mutant(
+        "the number of a note that came from a dump is no table's",
+        "state/tables/owning.py",
+        '"relation LIKE :number AND relation LIKE :beside"',
+        '"relation LIKE :number AND :beside IS NOT NULL"',
+        _POSTGRES,
+    ),
+    Mutant(
+        "a note that came from a dump is found in other schemas, too",
+        "state/tables/owning.py",
+        '        if kept != NOTES or "." not in self.table:\n',
+        "        if True:\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "who stood still merges nothing into what is another's by now",
+        "state/tables/plain.py",
+        "            self._marks.hold(connection, batch)\n",
+        "",
+        _OWNING,
+    ),
+    Mutant(
+        "who stood still appends nothing to what is another's by now",
+        "state/row_tables/plain.py",
+        "            self._marks.hold(transaction.connection, batch)\n",
+        "",
+        _OWNING,
+    ),
+    Mutant(
+        "who was replaced writes nothing into memory in which its successor has begun",
+        "state/memory/plain.py",
+        " or (noted.owner, noted.epoch) != (batch.owner, batch.epoch):\n",
+        ":\n",
+        (*_OWNING, *_WORLDS),
+    ),
+    Mutant(
+        "whose a table is, stays until the COMMIT of who writes",
+        "state/tables/plain_marks.py",
+        "text(_HELD + self.dialect.for_share)",
+        "text(_HELD)",
+        _POSTGRES,
+    ),
+    Mutant(
+        "what was exchanged while a topology runs is not written to",
+        "state/tables/plain_marks.py",
+        "        if row.relation is not None and self._is_another(connection, row.relation):\n",
+        "        if False:\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a drop that was cut off behind its record leaves the table when it is given again",
+        "coordinators/decisions/dropping.py",
+        "        _leave(taking, plain[name], seen.owner)  # which a drop",
+        "        pass  # which a drop",
+        _RESETS,
     ),
     Mutant(
         "who has left a table that another one took is new to it",

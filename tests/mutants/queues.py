@@ -169,6 +169,27 @@ QUEUES: Final = (
         _BEGINS,
     ),
     Mutant(
+        "queue: a group of Redis that goes back is noticed",
+        "spouts/queue/redis_group.py",
+        "        if _number(stands) < self._read:\n",
+        "        if False:\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a stream of Redis that was begun anew is noticed by its count",
+        "spouts/queue/redis_group.py",
+        "            if added < self._added:\n",
+        "            if False:\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: an entry that is done is no loss when it is trimmed",
+        "spouts/queue/redis_group.py",
+        "        self._known = frozenset(known)\n",
+        "        self._known = frozenset[str]()\n",
+        _REDIS,
+    ),
+    Mutant(
         "queue: no commit of a group is sent while another one is out",
         "spouts/queue/kafka_commits.py",
         "        if self._out or not (",
@@ -248,8 +269,8 @@ QUEUES: Final = (
     Mutant(
         "queue: entries that are gone while pending are said",
         "spouts/queue/redis_group.py",
-        "        if gone:\n            self.ack(gone)\n            raise lost_entries(self._place, gone)",
-        "        self.ack(gone)",
+        "            raise lost_entries(self._place, lost)",
+        "            pass",
         _REDIS,
     ),
     Mutant(

@@ -100,6 +100,8 @@ def test_what_is_wrong_is_found() -> None:
 def test_lines_are_read_as_a_shell_does() -> None:
     text = "A=1 trident status payments \\\n  --json | sort > file.txt && make test  # why\n   # nothing\n"
     assert list(commands_in(text)) == [["trident", "status", "payments", "--json"], ["sort"], ["make", "test"]]
+    loop = "until trident show payments 3 2> /dev/null; do sleep 1; done"
+    assert list(commands_in(loop)) == [["trident", "show", "payments", "3"], ["sleep", "1"]]
 
 
 def test_blocks_are_found_with_their_lines() -> None:

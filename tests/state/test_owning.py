@@ -122,6 +122,50 @@ def test_who_comes_back_to_what_has_been_another_s_since_is_new_to_it(opened: Ma
     assert found.mark is None, "what it noted says nothing of the rows that are there"
 
 
+@pytest.mark.parametrize("second", KINDS)
+@pytest.mark.parametrize("first", ["plain state", "plain sink"])
+def test_who_stood_still_while_its_table_became_another_s_writes_nothing_there(
+    file: Path, opened: Mapping[str, Opens], first: str, second: str
+) -> None:
+    target, given = opened[first](), rows(("ann", 1, 5, 5))
+    begin(opened[first](), FIRST)
+    line = Epoch(1, "line.1")
+    plain_of(target).write(BatchId(FIRST, line, 1, 1), given)
+    with sqlite3.connect(file) as connection:
+        connection.execute("DELETE FROM t")
+    plain_of(opened[first]()).leave(FIRST, Epoch(2, "line.2"))
+    with pytest.raises(FencedError, match=r"not .* of topology 'first' any more"):
+        plain_of(target).write(BatchId(FIRST, line, 2, 2), given)
+    begin(opened[second](), SECOND)
+    with pytest.raises(FencedError, match=r"not .* of topology 'first' any more"):
+        plain_of(target).write(BatchId(FIRST, line, 2, 2), given)
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    target.close()
+
+
+@pytest.mark.parametrize("first", ["plain state", "plain sink", "memory"])
+@pytest.mark.parametrize("owner", [FIRST, Owner("first", "another life")])
+def test_who_was_replaced_writes_nothing_once_its_successor_has_begun(
+    opened: Mapping[str, Opens], first: str, owner: Owner
+) -> None:
+    memory = MemoryDatabase()
+
+    def opens_it() -> Target:
+        return MemoryState("sums").open_plain(LAYOUT, memory) if first == "memory" else opened[first]()
+
+    plain_of(opens_it()).own(FIRST, Epoch(1, "line.1"))
+    target = plain_of(opens_it())
+    target.write(BatchId(FIRST, Epoch(1, "line.1"), 1, 1), rows(("ann", 1, 5, 5)))
+    plain_of(opens_it()).own(owner, Epoch(2, "line.2"))
+    with pytest.raises(FencedError):
+        target.write(BatchId(FIRST, Epoch(1, "line.1"), 2, 2), rows(("bob", 1, 5, 5)))
+    found = target.found("first")
+    assert found is not None
+    assert found.mark is not None
+    assert found.mark.newest_txid == (1 if owner == FIRST else 0)
+
+
 def as_version_1(file: Path) -> None:
     with sqlite3.connect(file) as connection:
         for column in ("relation", "may_share", "has_left"):

@@ -85,7 +85,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
 def test_rows_are_merged_by_key_and_null_is_a_key(opened: Opened) -> None:
     target, read = opened
     target.check()
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
     target.write(batch(1), rows(("ann", 1, 5, 5), (None, 2, 7, 7)))
     target.write(batch(2), rows(("ann", 3, 4, 4), (None, 1, 9, 9), ("bob", 1, 1, 1)))
     assert read() == {("ann", 4, 4, 5), (None, 3, 7, 9), ("bob", 1, 1, 1)}
@@ -99,7 +99,7 @@ def test_rows_are_merged_by_key_and_null_is_a_key(opened: Opened) -> None:
 @pytest.mark.parametrize("when", ["INSERT", "UPDATE"])
 def test_what_a_trigger_takes_away_again_is_refused(tmp_path: Path, when: str) -> None:
     target = SqliteState("sums", path=tmp_path / "sums.sqlite").open_plain(LAYOUT, MemoryDatabase())
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
     target.write(batch(1), rows(*[("bob", 1, 1, 1)] * (when == "UPDATE"), ("ann", 1, 1, 1)))
     with sqlite3.connect(tmp_path / "sums.sqlite") as connection:
         connection.execute(
@@ -116,7 +116,7 @@ def test_what_a_trigger_takes_away_again_is_refused(tmp_path: Path, when: str) -
 
 def test_several_that_write_at_once_lose_no_update(opened: Opened) -> None:
     target, read = opened
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
 
     def write(first: int) -> None:
         for txid in range(first, first + 10):
@@ -149,7 +149,7 @@ def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
 
 def test_rows_that_do_not_fit_are_refused_as_a_whole(opened: Opened) -> None:
     target, read = opened
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
     largest = (1 << 63) - 1
     target.write(batch(1), rows(("ann", largest, 1, 1)))
     with pytest.raises(RefusedError):
@@ -187,7 +187,7 @@ def test_rows_are_appended_as_they_come(tmp_path: Path) -> None:
     file = tmp_path / "paid.sqlite"
     shape = row_shape("paid", "paid", ROW, RowWrite.APPEND, (), None, None, None, False)
     target = SqliteTable("paid", path=file).open_plain(shape, SqliteDatabase(tmp_path / "ledger.sqlite"))
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
     given = pa.Table.from_pylist([{"account": "ann", "amount": 5}] * 2, schema=ROW)
     target.write(batch(1), given)
     target.write(batch(1), given)
@@ -249,7 +249,8 @@ def test_whose_it_is_is_noted_and_what_it_has_had(opened: Opened) -> None:
     target.own(first, newer)
     assert target.found("payments") == PlainFound(PlainMark(first, newer, True, 7), has_rows=True)
     target.own(second, newer)
-    target.write(batch(8), rows(("ann", 1, 5, 5)))
+    with pytest.raises(FencedError):
+        target.write(batch(8), rows(("ann", 1, 5, 5)))
     assert target.found("payments") == PlainFound(PlainMark(second, newer, True, 0), has_rows=True), "of another life"
     with pytest.raises(FencedError):
         target.own(first, epoch)
@@ -312,7 +313,7 @@ def test_beside_the_ledger_the_fence_is_held_in_the_transaction_that_writes(
         else:
             shape = row_shape("sums", "sums", LAYOUT.schema(), RowWrite.APPEND, (), None, None, None, False)
             target = SqliteTable("sums", path=path).open_plain(shape, ledger)
-    target.prepare()
+    target.own(batch(1).owner, batch(1).epoch)
     asked: list[object] = []
 
     def fenced(transaction: object) -> None:

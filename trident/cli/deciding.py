@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import typer
@@ -17,14 +19,17 @@ from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
 from trident.cli.prospects import note, question
 from trident.cli.reckoning import reckoned
+from trident.cli.undoing import is_last_done, read_again, undo_note, undo_question
 from trident.coordinators.decided import Decision, DecisionKind, ResetStart
 from trident.coordinators.decisions.beginning import Prospect
 from trident.coordinators.decisions.deciding import require_state
 from trident.coordinators.decisions.dropping import require_named
 from trident.coordinators.decisions.plainly import require_decidable
+from trident.coordinators.decisions.taking_back import UndoProspect
 from trident.coordinators.holding.starts import start_policy
 from trident.coordinators.ledger.rules.decisions import check_decision
 from trident.coordinators.ledger.view import TopologyStatus
+from trident.managing.deciding import undo_if_agreed
 from trident.managing.resets import reset_if_agreed
 from trident.spouts.base import Start
 
@@ -95,11 +100,21 @@ def divert(
 
 
 def undo(topology: Named, txid: Txid, ledger: LedgerOption = "", yes: Yes = False, as_json: JsonOption = False) -> None:
-    """Bring every state back to what it was before a pinned txid, and plan the txid again."""
+    """Bring every state back to what it was before a txid that is pinned, or the last one done, and plan it again."""
     require_yes(yes, as_json)
     loaded = load_topology(topology)
+    heard: list[UndoProspect] = []
+
+    def agree(prospect: UndoProspect) -> None:
+        heard.append(prospect)
+        confirm(undo_question(loaded.name, prospect), yes)
+
     with opened(ledger) as found:
         standing = found.view().status(loaded.name)
+        if is_last_done(standing, txid):
+            decision = undo_if_agreed(loaded, found, txid, agree)
+            _say(decision, loaded.name, undo_note(decision), as_json, read_again(heard))
+            return
         _check(standing, DecisionKind.UNDO, txid)
         gone = gone_by_undoing(found.view(), standing, txid)
         lost = "" if gone is None else f" Txid {txid} goes on{goes_on(gone)}."
@@ -210,7 +225,9 @@ def _check(standing: TopologyStatus, kind: DecisionKind, txid: int, state: str =
     check_decision(standing.done, pinned, Decision(kind, txid, attempt, state), standing.refusal, ())
 
 
-def _say(decision: Decision, topology: str, note: str, as_json: bool) -> None:
+def _say(
+    decision: Decision, topology: str, note: str, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
+) -> None:
     fields: dict[str, object] = {
         "decided": decision.kind.value,
         "topology": topology,
@@ -218,6 +235,7 @@ def _say(decision: Decision, topology: str, note: str, as_json: bool) -> None:
         "attempt": decision.attempt,
         "state": decision.state or None,
         "decided_by": decision.decided_by,
+        **more,
         "next": note,
     }
     show_fields("decided", fields, as_json)

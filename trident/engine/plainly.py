@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from typing import Final
 
 from trident.base.errors import ConfigurationError
 from trident.base.levels import Level
 from trident.engine.staging import Staging
 from trident.graph.nodes import End, NewValuesNode, Node, PersistNode, QueryNode
 from trident.state.plainly import OpensPlain, PlainSink, PlainState, no_plain_form
-
-_PREVIEW: Final = "TRIDENT_PREVIEW"
-
-
-def require_released(level: Level) -> None:
-    """Raise ConfigurationError for a weaker level, unless the environment asks for what is a preview."""
-    if level.is_plain and "levels" not in os.environ.get(_PREVIEW, "").split(","):
-        raise ConfigurationError(
-            f"level {level} is a preview: resets, changes between two runs and lasting faults may do to its results "
-            f"what it does not promise yet (docs/guarantees.md, 'Three levels'). Set {_PREVIEW}=levels in the "
-            "environment to try it on data that you can lose, or leave level out, which is "
-            f"{Level.EXACTLY_ONCE}. Nothing was started or changed"
-        )
 
 
 def check_node(node: Node, level: Level) -> None:

@@ -22,7 +22,7 @@ from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import Audit, RunOptions, Until, refuse_bare_options
 from trident.engine.building import fields_of, prototype
 from trident.engine.compiled import CompiledTopology
-from trident.engine.plainly import check_end, check_node, require_released, staging_at
+from trident.engine.plainly import check_end, check_node, staging_at
 from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
@@ -56,13 +56,11 @@ class Topology:
     Its name stands for its ledger entry: the same name means the same topology, over restarts. `partitions` is how many
     logical partitions its streams have; another number in a later version counts from the first batch that it plans.
     `level` says what is promised of each record (`Level`); it stays what it is as long as the name does.
-    The two weaker ones are a preview, refused unless `TRIDENT_PREVIEW=levels` is in the environment.
     """
 
     def __init__(self, name: str, *, partitions: int = 4, level: Level | str = Level.EXACTLY_ONCE) -> None:
         self.partitions = check_count("partitions", partitions)
         self.level = policy_of(Level, level, "level")
-        require_released(self.level)
         self.name = check_given_name("a topology's name", name)
         self._spouts: dict[str, Spout] = {}
         self._samples: dict[str, StructType] = {}

@@ -12,6 +12,7 @@ from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, drop_from_topology, retry_topology
 from trident.coordinators.decisions.plainly import require_decidable
+from trident.coordinators.decisions.taking_back import AgreeToUndo, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
@@ -65,14 +66,26 @@ def divert(
 
 
 def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
-    """Bring every state back to what it was before a pinned txid; the next start plans the txid again.
+    """Bring every state back to what it was before a txid; the next start plans the txid again.
 
-    Needs the topology to open its states. Raises LeaseHeldError while a coordinator runs the topology,
-    MismatchError when the txid is not pinned, CannotUndoError when a state that has it is not opaque
-    or can't bring everything back; nothing was changed then. One that was cut off is finished by the
-    next call or the next start.
+    The txid is one that is pinned, or the last one that is done: of that only where all of its ends are opaque states
+    in tables (or in memory), and all of its records are still in topics of Kafka. Needs the topology to open its
+    states, and of a txid that is done its streams. Raises LeaseHeldError while a coordinator runs the topology,
+    MismatchError when the txid is neither, or something else of it can't be taken back, CannotUndoError when a state
+    that has it can't bring everything back; nothing was changed then. One that was cut off is finished by the next call
+    or the next start.
     """
-    return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, check_count("txid", txid)), options)
+    return undo_if_agreed(topology, ledger, txid, agree_to_undo, options=options)
+
+
+def undo_if_agreed(
+    topology: Topology, ledger: Ledger, txid: int, agree: AgreeToUndo, *, options: RunOptions | None = None
+) -> Decision:
+    """Undo as `undo` does, of a txid that is done when `agree` has heard what is read again; if that raises, nothing.
+
+    Of a pinned txid `agree` hears nothing.
+    """
+    return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, check_count("txid", txid)), options, agree)
 
 
 def drop(topology: Topology, ledger: Ledger, *, name: str, options: RunOptions | None = None) -> Decision:
@@ -101,13 +114,19 @@ def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
     return check_ledger(ledger).view().status(name)
 
 
-def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options: RunOptions | None) -> Decision:
+def _decide(
+    topology: Topology,
+    ledger: Ledger,
+    wanted: WantedDecision,
+    options: RunOptions | None,
+    agree: AgreeToUndo = agree_to_undo,
+) -> Decision:
     refuse_while_loading(_DECIDES)
     check_ledger(ledger)
     chosen = _options(options)
     compiled = check_topology(topology).compile()
     require_decidable(compiled.name, compiled.spec().level)
-    return decide_topology(compiled.spec(), compiled.targets, ledger, wanted, chosen)
+    return decide_topology(compiled.spec(), compiled.targets, ledger, wanted, chosen, compiled.spouts, agree)
 
 
 def _require_another_end(compiled: CompiledTopology, name: str) -> None:

@@ -39,7 +39,7 @@ def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
 
 def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision, refused: Plan | None) -> Entry:
     """Return the entry with a decision, the refusals that led to it settled."""
-    if _is_decided(entry, owner, epoch, decision):
+    if is_decided(entry, owner, epoch, decision):
         return entry
     progress = entry.progress
     known = entry.open_decisions()
@@ -53,11 +53,16 @@ def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision, refuse
     elif is_held(progress, decision):
         progress = progress._replace(held=progress.held + 1)
     kept = Decided(owner.incarnation, decision, finished=decision.kind is DecisionKind.RETRY, refused=refused)
+    return with_decision(entry._replace(progress=progress), owner, epoch, kept)
+
+
+def with_decision(entry: Entry, owner: Owner, epoch: Epoch, kept: Decided) -> Entry:
+    """Return the entry with a decision of this epoch, and all refusals of this life settled."""
     settled = {
         number: replace(stopped, settled=stopped.settled or stopped.incarnation == owner.incarnation)
         for number, stopped in entry.refusals.items()
     }
-    return entry._replace(progress=progress, refusals=settled, decisions={**entry.decisions, epoch.number: kept})
+    return entry._replace(refusals=settled, decisions={**entry.decisions, epoch.number: kept})
 
 
 def diverted(rows: Rows, entry: Entry, owner: Owner, decision: Decision, staged: Sequence[str]) -> Entry:
@@ -87,7 +92,7 @@ def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entr
 
 def without(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:
     """Return the entry of a topology that has a state or sink no more."""
-    if _is_decided(entry, owner, epoch, decision):
+    if is_decided(entry, owner, epoch, decision):
         return entry
     check_drop(entry.progress, decision, entry.open_decisions())
     spec, births = without_state(entry.spec, entry.births, entry.progress, decision)
@@ -120,7 +125,7 @@ def hold_for(entry: Entry, plan: Plan) -> Entry:
     return entry._replace(progress=entry.progress._replace(held=entry.progress.held - len(void))) if void else entry
 
 
-def _is_decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> bool:
+def is_decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> bool:
     """Tell whether this epoch has decided just that; it decides once, and only in this life."""
     check_life(entry.progress, owner)
     stored = entry.decisions.get(epoch.number)

@@ -14,8 +14,9 @@ from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.memory import decisions, lifecycle, reporting
+from trident.coordinators.ledger.memory import decisions, lifecycle, reporting, taking_back
 from trident.coordinators.ledger.memory.beginnings import reborn, registered
 from trident.coordinators.ledger.memory.cleaning import clean_up
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
@@ -275,6 +276,18 @@ class MemoryLedger:
             entry = rows.fenced(owner.topology, epoch)
             refused = rows.find_plan(entry, decision.attempt)
             rows.put(decisions.decided(entry, owner, epoch, decision, refused.plan if refused else None))
+
+    def last_done(self, owner: Owner, epoch: Epoch) -> LastDone | None:
+        """Return what is left of the last txid that is done; changes nothing."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            return taking_back.last_done(rows, rows.fenced(owner.topology, epoch), owner)
+
+    def take_back(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Make the last done txid the pinned one again, with the undo of it decided."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.put(taking_back.taken_back(rows, rows.fenced(owner.topology, epoch), owner, epoch, decision))
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""

@@ -69,7 +69,7 @@ def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     if before is not None:
         write_one(connection, _finishing(owner, before.kind, before.txid, before.state).values(void=True))
     write_decision(connection, owner, epoch, decision, finished=decision.kind is DecisionKind.RETRY)
-    _settle(connection, owner, decision)
+    settle(connection, owner, decision)
     if decision.kind is DecisionKind.UNDO:
         set_progress(connection, owner.topology, {"undoing": decision.attempt})
     elif is_held(progress, decision) and before is None:
@@ -197,7 +197,8 @@ def _is_finished(connection: Connection, owner: Owner, decision: Decision) -> bo
     return connection.execute(finished).first() is not None
 
 
-def _settle(connection: Connection, owner: Owner, decision: Decision) -> None:
+def settle(connection: Connection, owner: Owner, decision: Decision) -> None:
+    """Mark every refusal of this life as decided."""
     connection.execute(
         update(REFUSAL)
         .where(

@@ -14,11 +14,10 @@ from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.rules import attempts, commits, fencing
-from trident.coordinators.ledger.rules.changes import in_full
-from trident.coordinators.ledger.rules.following import has_new_partitions
-from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules import commits
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
 from trident.coordinators.ledger.sql import (
     batch_writes,
     decision_reads,
@@ -26,11 +25,13 @@ from trident.coordinators.ledger.sql import (
     epochs,
     exclusions,
     lifecycle,
+    planning,
     reads,
     registration,
     reporting,
     resets,
     retention,
+    taking_back,
 )
 from trident.coordinators.ledger.sql.messages import read_done_ids
 from trident.coordinators.ledger.sql.opening import migrate, open_database
@@ -128,7 +129,7 @@ class SqlLedger:
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""
         with self._working(owner.topology, epoch) as transaction:
-            _plan(transaction.connection, owner, epoch, plan, drop_from)
+            planning.write_plan(transaction.connection, owner, epoch, plan, drop_from)
 
     def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
         """Return the latest plan ever made for a txid of this incarnation, whatever became of it."""
@@ -152,11 +153,11 @@ class SqlLedger:
         with suppress(_AlreadyDone), self._working(owner.topology, epoch) as transaction:
             connection = transaction.connection
             _run_steps(transaction, (*copies, *applies), owner, epoch)
-            progress = _locked(connection, owner, epoch)
+            progress = planning.lock_owned(connection, owner, epoch)
             if commits.is_repeated_pin(progress, pin):
                 commits.check_same_pin(reads.read_pin(connection, owner, progress, pin.txid), pin)
                 raise _AlreadyDone
-            _check_pin(connection, owner, epoch, progress, pin)
+            planning.check_pin(connection, owner, epoch, progress, pin)
             batch_writes.write_pin(connection, owner, epoch, pin)
             decision_writes.write_diverts(connection, owner, pin, progress)
 
@@ -165,7 +166,7 @@ class SqlLedger:
         # a take-over finishes what is pinned before it registers; after that the tables are not asked again
         beginning = self._working if self._is_migrated else self._migrated
         with beginning(owner.topology, epoch) as transaction:
-            progress = _locked(transaction.connection, owner, epoch)
+            progress = planning.lock_owned(transaction.connection, owner, epoch)
             if not commits.is_repeated_done(progress, commit):
                 commits.check_done(progress, commit)
                 connection = transaction.connection
@@ -188,10 +189,10 @@ class SqlLedger:
             with self._working(owner.topology, epoch) as transaction:
                 _refuse_done(reads.read_progress(transaction.connection, owner.topology), owner, commit)
                 _run_steps(transaction, (*copies, *applies), owner, epoch)
-                progress = _locked(transaction.connection, owner, epoch)
+                progress = planning.lock_owned(transaction.connection, owner, epoch)
                 # The lost call may have ended while the applies waited for its locks.
                 _refuse_done(progress, owner, commit)
-                _check_pin(transaction.connection, owner, epoch, progress, pin)
+                planning.check_pin(transaction.connection, owner, epoch, progress, pin)
                 batch_writes.write_together(transaction.connection, owner, epoch, pin, commit.timed(took_ms))
                 decision_writes.write_diverts(transaction.connection, owner, pin, progress)
         except _AlreadyDone:
@@ -221,6 +222,18 @@ class SqlLedger:
         """Record a person's decision before its first effect."""
         with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.decide(transaction.connection, owner, epoch, decision)
+
+    def last_done(self, owner: Owner, epoch: Epoch) -> LastDone | None:
+        """Return what is left of the last txid that is done; changes nothing."""
+        return rolled_back(
+            self._migrated(owner.topology, epoch),
+            lambda transaction: taking_back.read_last_done(transaction.connection, owner, epoch),
+        )
+
+    def take_back(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Make the last done txid the pinned one again, with the undo of it decided."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            taking_back.take_back(transaction.connection, owner, epoch, decision)
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""
@@ -352,47 +365,3 @@ def _refuse_done(progress: Progress | None, owner: Owner, commit: Commit) -> Non
         and commits.is_repeated_done(progress, commit)
     ):
         raise _AlreadyDone
-
-
-def _locked(connection: Connection, owner: Owner, epoch: Epoch) -> Progress:
-    progress = reads.lock_progress(connection, owner.topology, epoch)
-    fencing.check_owner(progress, owner)
-    return progress
-
-
-def _plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None) -> None:
-    progress = _locked(connection, owner, epoch)
-    if plan is not None and _is_repeated_plan(connection, owner, epoch, progress, plan):
-        return
-    if drop_from is not None:
-        attempts.check_drop(progress, drop_from)
-        batch_writes.write_drop(connection, owner, drop_from)
-    if plan is None:
-        return
-    before = _last_plan(connection, owner, progress)
-    is_needed = has_new_partitions(plan, before.plan if before else None)
-    starts = reads.read_starts(connection, owner) if is_needed else None
-    attempts.check_plan(progress, epoch, plan, before, starts)
-    decision_writes.hold_for(connection, owner, plan, progress)
-    batch_writes.write_plan(connection, owner, epoch, plan, before.plan if before else None, progress.last_txid)
-
-
-def _is_repeated_plan(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, plan: Plan) -> bool:
-    if plan.attempt > progress.last_attempt:
-        return False
-    stored = reads.read_plans(connection, owner.topology, plan.attempt).get(plan.attempt)
-    return attempts.is_repeated_plan(stored, owner, epoch, plan)
-
-
-def _last_plan(connection: Connection, owner: Owner, progress: Progress) -> StoredPlan | None:
-    """Return the last live plan, or else the one that is done, None at birth."""
-    return next(reversed(reads.read_chain(connection, owner, progress)), None)
-
-
-def _check_pin(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, pin: Pin) -> None:
-    numbers = (pin.attempt, progress.done_attempt) if progress.done_attempt else (pin.attempt,)
-    plans = reads.read_plans(connection, owner.topology, *numbers)
-    done_plan = reads.done_plan_of(plans, progress)
-    stored = plans.get(pin.attempt)
-    starts = reads.read_starts(connection, owner) if has_new_partitions(pin.plan, done_plan) else None
-    commits.check_pin(progress, epoch, pin, in_full(stored, done_plan) if stored else None, done_plan, starts)

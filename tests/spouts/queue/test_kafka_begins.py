@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from tests.spouts.queue.test_kafka_member import Client
@@ -29,7 +29,10 @@ class NotingClient(Client):
 
     def commit(self, offsets: list[Place], asynchronous: bool = True) -> list[Place] | None:
         self.notes = {**self.notes, **{place.partition: place.metadata or "" for place in offsets}}
-        return super().commit(offsets, asynchronous=False)
+        super().commit(offsets, asynchronous=False)
+        if asynchronous:
+            self.hear(None, offsets)
+        return offsets
 
     def committed(self, places: Sequence[Place], timeout: float) -> list[Place]:
         found = super().committed(places, timeout)
@@ -109,6 +112,7 @@ def stream(client: Client, horizon: int) -> GroupMember:
     member._exposed = ExposedRecords(horizon)
     member._commits = GroupCommits(member._place, member._flight, member._exposed)
     member._topics._look_at = float("inf")
+    client.hear = member._heard_of_commit
     member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], horizon)
     given(member, client, 0)
     return member
@@ -164,5 +168,20 @@ def test_what_is_done_above_a_position_at_the_end_is_said() -> None:
     take(member, 2)
     member.done(TopicPartition("t", 0), 1)
     member.close(is_settled=True)  # record 0 goes back
+    with pytest.raises(FatalError, match="would remember 2"):
+        stream(client, 2)
+
+
+def test_an_end_while_the_brokers_are_away_waits_for_no_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = stream(client, 8)
+
+    def away(*_: object) -> list[Place]:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "committed", away)
+        patched.setattr(client, "commit", lambda *_, **__: pytest.fail("the client would wait for the brokers"))
+        member.close(is_settled=True)
     with pytest.raises(FatalError, match="would remember 2"):
         stream(client, 2)

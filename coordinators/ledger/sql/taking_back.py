@@ -1,0 +1,94 @@
+"""The last done txid made the pinned one again, in a SQL ledger; see `Ledger.take_back`."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, select, update
+
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import Decision
+from trident.coordinators.last_done import LastDone
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
+from trident.coordinators.ledger.rules.taking_back import check_taken_back
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.asserted import set_progress, write_one
+from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
+from trident.coordinators.ledger.sql.decision_writes import is_decided, settle, write_decision
+from trident.coordinators.ledger.sql.dialect import Upsert
+from trident.coordinators.ledger.sql.reads import known_births, lock_progress, read_pin, read_plans, read_spec
+from trident.coordinators.ledger.sql.tables import COMMIT, DIVERTED, DONE_PLAN, PLAN
+from trident.coordinators.planned import Plan
+
+
+def read_last_done(connection: Connection, owner: Owner, epoch: Epoch) -> LastDone | None:
+    """Return what is left of the last txid that is done."""
+    return _last_done(connection, owner, lock_progress(connection, owner.topology, epoch))
+
+
+def take_back(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    """Turn "done" into "pinned, and to be undone": plan, commit, progress and decision together."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    if is_decided(connection, progress, owner, epoch, decision):
+        return
+    before = check_taken_back(
+        (progress.done, progress.done_attempt),
+        progress.pinned_batch,
+        decision,
+        _last_done(connection, owner, progress),
+        read_refusal(connection, owner, progress.done),
+        read_decisions(connection, owner, progress.done),
+    )
+    write_drop(connection, owner, decision.txid + 1)
+    write_one(
+        connection,
+        update(PLAN)
+        .where(
+            PLAN.c.topology == owner.topology,
+            PLAN.c.attempt == decision.attempt,
+            PLAN.c.txid == decision.txid,
+            PLAN.c.status == PlanStatus.DONE.value,
+        )
+        .values(status=PlanStatus.LIVE.value),
+    )
+    of_commit = COMMIT.c.topology == owner.topology, COMMIT.c.incarnation == owner.incarnation
+    write_one(connection, delete(COMMIT).where(*of_commit, COMMIT.c.txid == decision.txid))
+    _put_done_plan(connection, owner, before)
+    values = {
+        "done": before.txid,
+        "done_attempt": before.attempt,
+        "pinned": decision.txid,
+        "pinned_attempt": decision.attempt,
+        "undoing": decision.attempt,
+    }
+    set_progress(connection, owner.topology, values)
+    write_decision(connection, owner, epoch, decision, finished=False)
+    settle(connection, owner, decision)
+
+
+def _put_done_plan(connection: Connection, owner: Owner, plan: Plan) -> None:
+    """Put the one plan that is kept with every partition back to the txid before; an older version kept none."""
+    values = {
+        "topology": owner.topology,
+        "incarnation": owner.incarnation,
+        "txid": plan.txid,
+        "attempt": plan.attempt,
+        "ranges": codec.RANGES.encode(plan.ranges),
+    }
+    connection.execute(Upsert(DONE_PLAN, values).of(connection.dialect.name))
+
+
+def _last_done(connection: Connection, owner: Owner, progress: Progress) -> LastDone | None:
+    pin = read_pin(connection, owner, progress, progress.done) if progress.done_attempt else None
+    if pin is None:
+        return None
+    before = read_plans(connection, owner.topology, pin.plan.predecessor).get(pin.plan.predecessor)
+    of_txid = DIVERTED.c.topology == owner.topology, DIVERTED.c.incarnation == owner.incarnation
+    diverted = select(DIVERTED.c.state).where(*of_txid, DIVERTED.c.txid == pin.txid).distinct()
+    dropped = read_spec(connection, owner.topology).dropped
+    return LastDone(
+        pin,
+        before.plan if before is not None else None,
+        known_births(connection, owner),
+        tuple(gone for gone in dropped if gone.incarnation == owner.incarnation),
+        tuple(sorted(connection.execute(diverted).scalars())),
+    )
