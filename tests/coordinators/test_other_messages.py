@@ -19,11 +19,12 @@ from tests.coordinators.receiving import receiving_job
 from tests.coordinators.test_receiving import counted
 from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
 from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
+from tests.spouts.queue.text_body import TextBody
 from trident.base.errors import FatalError
 from trident.base.levels import Level
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.options import RunOptions, Until
-from trident.spouts import HttpPushSpout, JsonBody
+from trident.spouts import HttpPushSpout
 from trident.spouts.queue.acking import AckingSpout
 from trident.spouts.queue.message import Message, body_digest
 from trident.spouts.queue.spout import QueueSpout
@@ -135,7 +136,7 @@ FOREVER = RunOptions(
 @contextmanager
 def serving(place: Place, port: int) -> Iterator[list[RunSummary]]:
     """Run a topology over posted messages while the block runs; yields what its summary is put into."""
-    spout = HttpPushSpout(port=port, body=JsonBody("account string"))
+    spout = HttpPushSpout(port=port, body=TextBody())
     job = receiving_job(QueueSpout(spout, cloudpickle.dumps(spout)), place.state("counts"))
     topology = TopologyRun(job, place.ledger(), FOREVER)
     summaries: list[RunSummary] = []
@@ -154,7 +155,7 @@ def post(port: int, id_: str, account: str) -> tuple[int, str]:
     while True:
         try:
             with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-                connection.request("POST", "/", b'{"account": "%s"}' % account.encode(), {"Idempotency-Key": id_})
+                connection.request("POST", "/", account.encode(), {"Idempotency-Key": id_})
                 answer = connection.getresponse()
                 said = answer.status, answer.read().decode().strip()
         except OSError:
