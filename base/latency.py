@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 SAMPLED: Final = 20
 """One message in so many is measured."""
@@ -27,6 +27,14 @@ class CompleteLatency:
     p99_ms: float
     max_ms: float
     minutes: int = MINUTES
+
+
+@runtime_checkable
+class MeasuresLatency(Protocol):
+    """A source that knows how long its records take to be done."""
+
+    def latency(self) -> CompleteLatency | None:
+        """Return it, None while nothing was measured; at once, from any thread."""
 
 
 class RollingLatency:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.failure import Failure
-from trident.base.latency import CompleteLatency
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.offsets import StartOffsets
@@ -309,14 +308,6 @@ class ReportsPositions(Protocol):
 
     def report(self, topology: str, ranges: Sequence[OffsetRange]) -> None:
         """Hear up to where all is done; returns at once and never raises."""
-
-
-@runtime_checkable
-class MeasuresLatency(Protocol):
-    """A source that knows how long its records take to be done."""
-
-    def latency(self) -> CompleteLatency | None:
-        """Return it, None while nothing was measured; at once, from any thread."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from functools import partial
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, TridentError
 from trident.base.identity import BatchId
-from trident.base.latency import CompleteLatency
+from trident.base.latency import CompleteLatency, MeasuresLatency
 from trident.base.levels import Level
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
@@ -52,7 +52,7 @@ from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.run_events import RunStarted, TookOver
-from trident.spouts.base import MeasuresLatency, NamesMessages, Source, Spout, lives_in_process
+from trident.spouts.base import NamesMessages, Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
 from trident.state.plainly import with_positions, without_positions
 from trident.state.target import OpensTarget, Target

@@ -11,14 +11,15 @@ from pyspark import cloudpickle
 from integration_tests.queues.rabbit_queues import channel, publish, queue_of, waiting
 from tests.coordinators.receiving import receiving_job
 from tests.coordinators.test_run import OPTIONS, Place, sqlite_place
+from tests.spouts.queue.text_body import TextBody
 from trident.base.errors import FatalError
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.local.rabbitmq import LocalRabbit
-from trident.spouts import JsonBody, RabbitSpout
+from trident.spouts import RabbitSpout
 from trident.spouts.queue.spout import QueueSpout
 from trident.state import StateKind
 
-FIVE, SIX = b'{"account": "five"}', b'{"account": "of-ann-only"}'
+FIVE, SIX = b"five", b"of-ann-only"
 
 
 @pytest.fixture(params=["classic", "quorum"])
@@ -33,7 +34,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def run(place: Place, server: LocalRabbit, queue: str) -> RunSummary:
-    spout = RabbitSpout(queue, url=server.url, body=JsonBody("account string"))
+    spout = RabbitSpout(queue, url=server.url, body=TextBody())
     job = receiving_job(QueueSpout(spout, cloudpickle.dumps(spout)), place.state("counts", kind=StateKind.OPAQUE))
     return TopologyRun(job, place.ledger(), OPTIONS).run()
 

@@ -19,11 +19,12 @@ from tests.coordinators.receiving import receiving_job
 from tests.coordinators.test_receiving import counted
 from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
 from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
+from tests.spouts.queue.text_body import TextBody
 from trident.base.errors import FatalError
 from trident.base.levels import Level
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.options import RunOptions, Until
-from trident.spouts import HttpPushSpout, JsonBody
+from trident.spouts import HttpPushSpout
 from trident.spouts.queue.acking import AckingSpout
 from trident.spouts.queue.message import Message, body_digest
 from trident.spouts.queue.spout import QueueSpout
@@ -135,7 +136,7 @@ FOREVER = RunOptions(
 @contextmanager
 def serving(place: Place, port: int) -> Iterator[list[RunSummary]]:
     """Run a topology over posted messages while the block runs; yields what its summary is put into."""
-    spout = HttpPushSpout(port=port, body=JsonBody("account string"))
+    spout = HttpPushSpout(port=port, body=TextBody())
     job = receiving_job(QueueSpout(spout, cloudpickle.dumps(spout)), place.state("counts"))
     topology = TopologyRun(job, place.ledger(), FOREVER)
     summaries: list[RunSummary] = []
@@ -145,16 +146,16 @@ def serving(place: Place, port: int) -> Iterator[list[RunSummary]]:
         yield summaries
     finally:
         topology.stop()
-        thread.join(60)
+        thread.join(120)
 
 
 def post(port: int, id_: str, account: str) -> tuple[int, str]:
     """Post a message until the server is there and knows what became of it."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         try:
             with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-                connection.request("POST", "/", b'{"account": "%s"}' % account.encode(), {"Idempotency-Key": id_})
+                connection.request("POST", "/", account.encode(), {"Idempotency-Key": id_})
                 answer = connection.getresponse()
                 said = answer.status, answer.read().decode().strip()
         except OSError:
@@ -178,5 +179,5 @@ def test_200_is_never_answered_for_a_message_that_is_in_no_result(place):
     with serving(place, port) as summaries:
         assert post(port, "7", "other")[0] == 422
         assert post(port, "7", "five") == (200, "done")
-    assert [summary.given_again for summary in summaries] == [1]
+    assert [summary.given_again > 0 for summary in summaries] == [True]
     assert counted(place) == {"five": 1, "other": 1}
