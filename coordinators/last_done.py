@@ -20,4 +20,6 @@ class LastDone:
     taken_out: tuple[Dropped, ...] = ()
     """States and sinks of this incarnation that are in the topology no more."""
     diverted: tuple[str, ...] = ()
-    """States of which rows were diverted."""
+    """States of which rows were diverted, whether these are still kept or not."""
+    dead_letters: int = 0
+    """How many it had when it was done, whether they are still kept or not."""

@@ -93,6 +93,7 @@ def take_back(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position
     batch = BatchId(seen.owner, taking.epoch, decision.txid, decision.attempt)
     pinned = PinnedBatch(batch, found.pin, found.pin.plan.predecessor)
     try_with_patience(taking.repeater, str(decision), partial(check_undo, taking.stores, pinned))
+    _require_records(taking, decision, found.pin, ways)  # they may have gone while a person thought about it
     record = partial(taking.ledger.take_back, seen.owner, taking.epoch, decision)
     taking.repeater.call("recording a decision", record)
     reached(CrashPoint.AFTER_DECIDING_UNDO, decision.txid)

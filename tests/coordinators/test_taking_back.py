@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.coordinators.fakes import ListJob, ListSource, ListSpout, Topic, make_job
+from tests.coordinators.fakes import POISON, ListJob, ListSource, ListSpout, Topic, make_job
 from tests.coordinators.test_decisions import dying_at
 from tests.coordinators.test_run import OPTIONS, Place, memory_place, run, sqlite_place
 from tests.state.harnesses import ClearableMap
@@ -19,7 +19,7 @@ from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, drop_from_topology
 from trident.coordinators.decisions.taking_back import UndoProspect, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision
-from trident.spouts.base import Limits, SpoutKind
+from trident.spouts.base import BadRecord, Limits, SpoutKind
 from trident.state import BackingMapState, StateKind
 from trident.state.capabilities import CannotUndoError
 from trident.state.target import State
@@ -216,6 +216,31 @@ def test_what_the_source_has_no_more_is_not_undone(scene: Scene) -> None:
     scene.topic.earliest = {0: 15}
     scene.undo()
     assert scene.rows() == scene.before
+
+
+def test_what_the_source_lets_go_of_while_a_person_is_asked_is_not_undone(scene: Scene) -> None:
+    def think_long(_: UndoProspect) -> None:
+        scene.topic.earliest = {0: 16}
+
+    rows = scene.rows()
+    with pytest.raises(MismatchError, match="stream 's' can't read it again: its beginning is gone"):
+        scene.undo(agree=think_long)
+    assert scene.rows() == rows
+    assert scene.place.ledger().view().status("payments").done == 3
+    scene.come([("a1", 2)], [("late", 8)])
+    assert scene.rows() == scene.all
+
+
+def test_dead_letters_keep_it_done_when_somebody_has_seen_to_them(tmp_path: Path) -> None:
+    options = {"limits": Limits(max_records=100), "on_bad_record": BadRecord.DEAD_LETTER}
+    scene = Scene(sqlite_place(tmp_path), options)
+    scene.come([POISON, ("a1", 1)], [])
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        connection.execute("DELETE FROM trident_dead_letter")
+    rows = scene.rows()
+    with pytest.raises(MismatchError, match="it has 1 dead letters, which somebody may have read"):
+        scene.undo(4)
+    assert scene.rows() == rows
 
 
 class ForgetfulSource:

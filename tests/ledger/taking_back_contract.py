@@ -164,6 +164,21 @@ class TakingBackContract:
         with pytest.raises(MismatchError, match="it has 1 dead letters"):
             ledger.take_back(run.owner, run.epoch, Decision(DecisionKind.UNDO, 2, 2))
 
+    def test_what_people_were_told_of_is_known_when_its_rows_are_kept_no_more(self, ledger: AnyLedger) -> None:
+        run = three_done(ledger)
+        plan = plan_of(4, 4, 3, range_of(0, 25, 26), range_of(1, 27, 27), range_of(2, 4, 4))
+        ledger.plan(run.owner, run.epoch, plan)
+        run.pin(plan)
+        ledger.refuse(run.owner, run.epoch, Refusal(4, 4, StopKind.REFUSED, "balances", "no"))
+        divert = Decision(DecisionKind.DIVERT, 4, 4, "balances")
+        ledger.decide(run.owner, run.epoch, divert)
+        ledger.divert(run.owner, run.epoch, divert, ())
+        ledger.done(run.owner, run.epoch, replace(commit_of(plan), dead_letters=2))
+        found = ledger.last_done(run.owner, run.epoch)
+        assert found is not None
+        assert (found.diverted, found.dead_letters, found.pin.dead_letters) == (("balances",), 2, ())
+        assert ledger.diverted("payments") == ()
+
     def test_what_has_gone_from_the_history_is_not_guessed(self, ledger: AnyLedger) -> None:
         run = three_done(ledger)
         self.wait(0.01)

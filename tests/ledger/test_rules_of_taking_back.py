@@ -62,6 +62,7 @@ def test_what_proves_a_log_further_on_proves_it_here() -> None:
         ({"found": found(replace(PLAN, received=(received_of("a"),)))}, "it has messages"),
         ({"found": found(replace(PLAN, timers=("noon",)))}, "was due at a time"),
         ({"found": found(pin=pin_of(PLAN, dead_letter_of(16)))}, "it has 1 dead letters"),
+        ({"found": found(dead_letters=2)}, "it has 2 dead letters"),
         ({"found": found(diverted=("totals",))}, "rows of it were diverted"),
         ({"found": found(replace(PLAN, diverts=("totals",)))}, "rows of it were diverted"),
         ({"found": found(births=(Birth("totals", 5),))}, "state 'totals' came behind it"),

@@ -69,7 +69,7 @@ TAKING_BACK: Final = (
     Mutant(
         "dead letters are not taken back",
         _RULE,
-        "    if pin.dead_letters:\n",
+        "    if pin.dead_letters or found.dead_letters:\n",
         "    if False:\n",
         _RULES,
     ),

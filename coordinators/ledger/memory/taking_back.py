@@ -5,28 +5,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision
+from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.memory.decisions import is_decided, with_decision
 from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, dropped
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
 from trident.coordinators.ledger.rules.taking_back import check_taken_back
+from trident.coordinators.planned import Plan
 
 
 def last_done(rows: Rows, entry: Entry, owner: Owner) -> LastDone | None:
     """Return what is left of the last txid that is done."""
     row = rows.finished(owner.topology).get(entry.progress.done_attempt)
-    if entry.done_plan is None or row is None or row.pin is None:
+    if entry.done_plan is None or row is None or row.pin is None or row.commit is None:
         return None
     plan = entry.done_plan.plan
     before = rows.finished_plan(owner.topology, plan.predecessor)
+    kept = [item.state for of, txid, item in rows.diverted_of(owner.topology) if (of, txid) == (owner, plan.txid)]
     return LastDone(
         replace(row.pin, plan=plan, diverts=()),
         before.plan if before is not None else None,
         entry.births,
         tuple(gone for gone in entry.spec.dropped if gone.incarnation == owner.incarnation),
-        tuple(item.state for of, txid, item in rows.diverted_of(owner.topology) if (of, txid) == (owner, plan.txid)),
+        tuple(sorted({*kept, *_decided_to_divert(entry, plan)})),
+        row.commit.dead_letters,
     )
+
+
+def _decided_to_divert(entry: Entry, plan: Plan) -> list[str]:
+    """Return the states whose rows a person took out of an attempt, wherever these rows are now."""
+    finished = (each.decision for each in entry.decisions.values() if each.finished and not each.void)
+    of_attempt = DecisionKind.DIVERT, plan.txid, plan.attempt
+    return [each.state for each in finished if (each.kind, each.txid, each.attempt) == of_attempt]
 
 
 def taken_back(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:

@@ -61,8 +61,9 @@ def _problems(found: LastDone) -> Iterator[str]:
         yield "it has recorded that offsets were lost"
     if plan.received or plan.timers:
         yield "it has messages, or was due at a time: these don't come again"
-    if pin.dead_letters:
-        yield f"it has {len(pin.dead_letters)} dead letters, which somebody may have read"
+    if pin.dead_letters or found.dead_letters:
+        letters = max(len(pin.dead_letters), found.dead_letters)
+        yield f"it has {letters} dead letters, which somebody may have read"
     if plan.diverts or found.diverted:
         yield "rows of it were diverted, which somebody may have read"
     for birth in found.births:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, select, union, update
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision
+from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
 from trident.coordinators.ledger.rules.taking_back import check_taken_back
@@ -16,7 +16,7 @@ from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_
 from trident.coordinators.ledger.sql.decision_writes import is_decided, settle, write_decision
 from trident.coordinators.ledger.sql.dialect import Upsert
 from trident.coordinators.ledger.sql.reads import known_births, lock_progress, read_pin, read_plans, read_spec
-from trident.coordinators.ledger.sql.tables import COMMIT, DIVERTED, DONE_PLAN, PLAN
+from trident.coordinators.ledger.sql.tables import COMMIT, DECISION, DIVERTED, DONE_PLAN, PLAN
 from trident.coordinators.planned import Plan
 
 
@@ -50,8 +50,7 @@ def take_back(connection: Connection, owner: Owner, epoch: Epoch, decision: Deci
         )
         .values(status=PlanStatus.LIVE.value),
     )
-    of_commit = COMMIT.c.topology == owner.topology, COMMIT.c.incarnation == owner.incarnation
-    write_one(connection, delete(COMMIT).where(*of_commit, COMMIT.c.txid == decision.txid))
+    write_one(connection, delete(COMMIT).where(*_of(COMMIT, owner, decision.txid)))
     _put_done_plan(connection, owner, before)
     values = {
         "done": before.txid,
@@ -79,11 +78,18 @@ def _put_done_plan(connection: Connection, owner: Owner, plan: Plan) -> None:
 
 def _last_done(connection: Connection, owner: Owner, progress: Progress) -> LastDone | None:
     pin = read_pin(connection, owner, progress, progress.done) if progress.done_attempt else None
-    if pin is None:
+    letters = select(COMMIT.c.dead_letters).where(*_of(COMMIT, owner, progress.done))
+    dead_letters: int | None = connection.execute(letters).scalar_one_or_none()
+    if pin is None or dead_letters is None:
         return None
     before = read_plans(connection, owner.topology, pin.plan.predecessor).get(pin.plan.predecessor)
-    of_txid = DIVERTED.c.topology == owner.topology, DIVERTED.c.incarnation == owner.incarnation
-    diverted = select(DIVERTED.c.state).where(*of_txid, DIVERTED.c.txid == pin.txid).distinct()
+    # people may delete rows that they have seen to: what they have decided stays
+    decided = *_of(DECISION, owner, pin.txid), DECISION.c.attempt == pin.attempt, DECISION.c.finished_at.is_not(None)
+    is_divert = DECISION.c.kind == DecisionKind.DIVERT.value, DECISION.c.void.is_(False)
+    diverted = union(
+        select(DIVERTED.c.state).where(*_of(DIVERTED, owner, pin.txid)),
+        select(DECISION.c.state).where(*decided, *is_divert),
+    )
     dropped = read_spec(connection, owner.topology).dropped
     return LastDone(
         pin,
@@ -91,4 +97,9 @@ def _last_done(connection: Connection, owner: Owner, progress: Progress) -> Last
         known_births(connection, owner),
         tuple(gone for gone in dropped if gone.incarnation == owner.incarnation),
         tuple(sorted(connection.execute(diverted).scalars())),
+        dead_letters,
     )
+
+
+def _of(table: Table, owner: Owner, txid: int) -> tuple[ColumnElement[bool], ...]:
+    return table.c.topology == owner.topology, table.c.incarnation == owner.incarnation, table.c.txid == txid
