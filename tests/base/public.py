@@ -115,6 +115,7 @@ FOR_LIBRARY = {
     "next_tuple",
     "ack",
     "fail",
+    "refuse",
     "activate",
     "deactivate",
     "identity",
