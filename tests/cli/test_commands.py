@@ -133,7 +133,8 @@ def test_undo_of_the_last_done_txid_says_what_is_read_again_and_asks(scene, caps
     assert answer.exit_code == 4
     assert (
         "Txid 2 of payments is done. Back to txid 1 go 2 keys of balances, 2 keys of totals. Read again: t:0 from 10 "
-        "to 12 (2 records). Who has read these results since has seen them. Bring every state back to txid 1?"
+        "to 12 (2 records). Who has read these results since has seen them; what was changed in them by hand goes with "
+        "them. Bring every state back to txid 1?"
     ) in answer.output
     assert scene.rows("balances") == before
     code, (said,) = ended(capsys, "undo", named, "2", "--yes")

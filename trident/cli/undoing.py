@@ -23,7 +23,7 @@ def undo_question(topology: str, prospect: UndoProspect) -> str:
     said += [f"Read again: {', '.join(map(_shown, prospect.ranges))}." if prospect.ranges else "It has read nothing."]
     if any(item.records is None for item in prospect.ranges):
         said += [f"Of stream {stream} that were {count} records." for stream, count in prospect.records]
-    said += ["Who has read these results since has seen them."]
+    said += ["Who has read these results since has seen them; what was changed in them by hand goes with them."]
     return f"{' '.join(said)} Bring every state back to txid {before}?"
 
 
