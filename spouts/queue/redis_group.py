@@ -91,10 +91,8 @@ class StreamGroup:
         """
         place = self._place
         while True:
-            behind = {place.stream: after}
-            answer = _of_one_stream(
-                self._asked(partial(self._client.xreadgroup, place.group, self._consumer, behind, count))
-            )
+            ask = partial(self._client.xreadgroup, place.group, self._consumer, {place.stream: after}, count)
+            answer = _of_one_stream(self._asked(ask))
             found = self._there(answer)
             if found or not answer:
                 return found
