@@ -79,3 +79,18 @@ def test_one_behind_a_message_that_is_under_way(rabbitmq: LocalRabbit, queue: st
         while (got := open_.basic_get(queue, auto_ack=True))[0] is not None:
             left.append(got[2])
     assert SIX in left
+
+
+@pytest.mark.timeout(180)
+def test_a_limit_of_deliveries_puts_it_aside_and_nothing_that_came_with_it(rabbitmq: LocalRabbit, place: Place) -> None:
+    with queue_of(rabbitmq) as aside:
+        sends = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": aside}
+        with queue_of(rabbitmq, **{"x-queue-type": "quorum", "x-delivery-limit": 3, **sends}) as queue:
+            publish(rabbitmq, queue, [("p-1", FIVE)])
+            run(place, rabbitmq, queue)
+            publish(rabbitmq, queue, [("p-1", SIX), *((f"g-{n}", f"w{n}".encode()) for n in range(500))])
+            for _ in range(4):  # the broker may lose the last acks of a connection that ends: the next run sends them
+                refused(place, rabbitmq, queue)
+                assert len(counted(place)) == 501, "one message holds up no other"
+            run(place, rabbitmq, queue)
+            assert (waiting(rabbitmq, queue), waiting(rabbitmq, aside)) == (0, 1)

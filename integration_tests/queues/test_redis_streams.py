@@ -327,6 +327,20 @@ def test_an_entry_that_is_done_and_whose_ack_was_lost_is_no_loss_when_it_is_dele
     assert stream.pending() == 2
 
 
+def test_what_is_pending_behind_many_that_are_done_and_gone_is_given_first(stream: Stream) -> None:
+    added = stream.add(1_205)
+    with opened(stream.spout()) as spout:
+        taken(spout, 1_205)
+    stream.client.xtrim(stream.name, maxlen=5, approximate=False)
+    added += stream.add(1, first=1_205)
+    spout = stream.spout()
+    spout.open(SpoutContext("in", 1, added[:1_200]))
+    spout.activate()
+    with closing(spout):
+        assert ids(taken(spout, 6)) == added[1_200:]
+    assert stream.pending() == 6
+
+
 def test_entries_that_were_trimmed_unread_stop_once(stream: Stream) -> None:
     stream.add(2)
     with opened(stream.spout()) as spout:

@@ -104,8 +104,13 @@ class AckingKafkaSpout(AckingSpout):
         return {"spout": "kafka-acking", "topics": ",".join(self._topics), "group": self._group}
 
     def shared_out(self) -> Sequence[str]:
-        """Return the topics as the group reads them."""
-        return [f"the topic {topic!r} in the group {self._group!r} at Kafka {self._brokers}" for topic in self._topics]
+        """Return the topics as the group reads them, for each broker: another stream may name others of the same."""
+        brokers = [broker.strip() for broker in self._brokers.split(",") if broker.strip()]
+        return [
+            f"the topic {topic!r} in the group {self._group!r} at Kafka {broker}"
+            for topic in self._topics
+            for broker in brokers
+        ]
 
     def open(self, context: SpoutContext) -> None:
         """Look at the topics and join the group; raises `RetryableError` where the brokers are away."""

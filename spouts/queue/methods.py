@@ -15,13 +15,19 @@ _OF_SPOUTS: Final = {
     "holds_back": (),
     "ack": ("id_",),
     "fail": ("id_",),
+    "refuse": ("id_",),
     "activate": (),
     "deactivate": (),
     "close": (),
     "identity": (),
     "shared_out": (),
 }
-_OF_HOOKS: Final = {"emitted": ("message",), "acked": ("id_", "latency_s"), "failed": ("id_", "reason")}
+_OF_HOOKS: Final = {
+    "emitted": ("message",),
+    "acked": ("id_", "latency_s"),
+    "failed": ("id_", "reason"),
+    "refused": ("id_",),
+}
 
 
 def check_methods(kind: str, spout: AckingSpout) -> None:

@@ -40,7 +40,8 @@ class RabbitSpout(AckingSpout):
     The id is the property `message_id`, which the publisher sets, once for each thing that it says: a publisher that
     sends again because it got no confirm must use the same id and the same body. `id_header` names a header to use in
     its place. A message without an id stops the run, unless `horizon` is 0; so does one with another body than the
-    message has that is done (within the `horizon`) or under way with its id, and it stays in the queue.
+    message has that is done (within the `horizon`) or under way with its id, and it stays in the queue. The run stops
+    when all else that was delivered is done and acked: what goes back into the queue is that message alone.
 
     Neither `url` nor what is in it is shown anywhere; `amqps://` is TLS, and further options of the connection
     (`?heartbeat=30`) are those of the client pika. Heartbeats are answered however long a batch takes.
@@ -65,6 +66,9 @@ class RabbitSpout(AckingSpout):
         require_client("pika", "RabbitSpout")
         self._line: RabbitLine | None = None
         self._tags: dict[str, deque[int]] = {}
+        self._left: set[str] = set()
+        """Ids that two messages have, of which nobody can tell which delivery is whose: none of these is settled."""
+        self._ends_with: FatalError | None = None
         self._made_up = uuid.uuid4().hex
 
     def __repr__(self) -> str:
@@ -85,29 +89,33 @@ class RabbitSpout(AckingSpout):
 
         self._made_up = uuid.uuid4().hex
         self._tags = {}
+        self._left = set()
+        self._ends_with = None
         place = RabbitPlace(self._address.shown, self._vhost, self._queue)
         self._line = RabbitLine(self._address.url, place, min(self.max_pending, _MOST))
         self._line.open()
 
     def next_tuple(self) -> Message | None:
         """Return what the broker has delivered next; never waits for it."""
-        delivered = self._opened().take()
-        if delivered is None:
-            return None
-        id_ = self._id(delivered)
-        received = Received(
-            id_, self._queue, delivered.body, delivered.routing_key.encode(), _attributes(delivered.headers)
-        )
-        try:
-            values = self._body.values(received)
-        except UnreadableError as error:
-            raise unreadable(f"queue {self._queue!r}", id_, str(error), _WAY_ON) from None
-        self._tags.setdefault(id_, deque()).append(delivered.tag)
-        return Message(values, id_, delivered.is_redelivered, body_digest(delivered.body))
+        while (delivered := self._opened().take()) is not None:
+            try:
+                return self._message(delivered)
+            except FatalError as error:  # of this message: it is left as it is
+                self._end_with(error)
+        if self._ends_with is not None and self._left.issuperset(self._tags):
+            self.close()  # which sends the last acks
+            raise self._ends_with
+        return None
 
     def is_waiting(self) -> bool:
         """Return whether the queue has messages that have not come yet."""
-        return self._opened().is_waiting()
+        return self._ends_with is not None or self._opened().is_waiting()
+
+    def holds_back(self) -> str:
+        """Return why nothing more is taken, while the run is about to end."""
+        if self._ends_with is None:
+            return ""
+        return "a message ends the run as soon as all others that were delivered are done"
 
     def ack(self, id_: str | None) -> None:
         """Ack the oldest delivery of the message that is not settled."""
@@ -118,12 +126,17 @@ class RabbitSpout(AckingSpout):
         self._settle(id_, is_acked=False)
 
     def refuse(self, id_: str | None) -> None:
-        """End the run: the message stays in the queue."""
-        raise other_message(f"queue {self._queue!r}", id_ or "", _PUT_RIGHT)
+        """End the run when all else that was delivered is done: the message stays in the queue.
+
+        Which delivery is whose of the two, their id does not say: none of them is settled by this process any more.
+        """
+        self._left.add(id_ or "")
+        self._end_with(other_message(f"queue {self._queue!r}", id_ or "", _PUT_RIGHT))
 
     def activate(self) -> None:
-        """Have the broker deliver."""
-        self._opened().begin()
+        """Have the broker deliver, unless the run is about to end."""
+        if self._ends_with is None:
+            self._opened().begin()
 
     def deactivate(self) -> None:
         """End the consumer, so that the queue keeps what comes; what was delivered stays here until its ack."""
@@ -143,9 +156,30 @@ class RabbitSpout(AckingSpout):
         assert self._line is not None, "the spout was not opened"
         return self._line
 
+    def _end_with(self, error: FatalError) -> None:
+        """Take nothing more and end when what was delivered is done.
+
+        A quorum queue counts each delivery that comes back: what ended at once would bring all that was delivered with
+        a message nearer to its limit, and put it aside, or drop it, together with that one.
+        """
+        self._ends_with = self._ends_with or error
+        self._opened().pause()
+
+    def _message(self, delivered: Delivered) -> Message:
+        id_ = self._id(delivered)
+        received = Received(
+            id_, self._queue, delivered.body, delivered.routing_key.encode(), _attributes(delivered.headers)
+        )
+        try:
+            values = self._body.values(received)
+        except UnreadableError as error:
+            raise unreadable(f"queue {self._queue!r}", id_, str(error), _WAY_ON) from None
+        self._tags.setdefault(id_, deque()).append(delivered.tag)
+        return Message(values, id_, delivered.is_redelivered, body_digest(delivered.body))
+
     def _settle(self, id_: str | None, *, is_acked: bool) -> None:
         tags = self._tags.get(id_ or "")
-        if not tags:
+        if not tags or id_ in self._left:
             return
         tag = tags.popleft()
         if not tags:

@@ -86,11 +86,17 @@ class StreamGroup:
     def own(self, after: str, count: int) -> list[Entry]:
         """Return what this consumer, or one of its name before it, was given and has not acked, behind an id.
 
-        Raises `FatalError` for those that are in the stream no more; they are pending no more then.
+        Raises `FatalError` for those that are in the stream no more; they are pending no more then. None says that
+        there are no more: an answer of which all is done and gone is passed.
         """
         place = self._place
-        answer = self._asked(lambda: self._client.xreadgroup(place.group, self._consumer, {place.stream: after}, count))
-        return self._there(_of_one_stream(answer))
+        while True:
+            ask = partial(self._client.xreadgroup, place.group, self._consumer, {place.stream: after}, count)
+            answer = _of_one_stream(self._asked(ask))
+            found = self._there(answer)
+            if found or not answer:
+                return found
+            after = _text(answer[-1][0])
 
     def new(self, count: int) -> list[Entry]:
         """Return entries that the group was not given yet; raises `FatalError` where some are gone unread."""

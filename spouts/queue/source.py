@@ -268,7 +268,8 @@ class AckingSource(HeldRowsSource):
     def _take_in(self, taken: Iterable[tuple[Message, Delivery]]) -> None:
         """Hold what is new, ack what is done already, refuse what has the id of another message.
 
-        Refused first: a spout that keeps its deliveries by id would take the ack of one for that of the other.
+        Refused first, and before another thread can have any of it acked: a spout that keeps its deliveries by id would
+        take the ack of one for that of the other.
         """
         again: list[Message] = []
         known: list[Delivery] = []
@@ -284,7 +285,7 @@ class AckingSource(HeldRowsSource):
                     others.append(delivery)
                 elif what is Known.NEW and message.is_redelivered:
                     self._tell_of_old()
-        self._refuse(others)
+            self._refuse(others)
         self._redelivered.add(again)
         self._ack(known)
 

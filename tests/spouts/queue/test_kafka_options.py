@@ -31,3 +31,9 @@ def test_a_broker_without_its_port_is_refused_when_the_spout_is_made(brokers: st
 
 def test_brokers_with_their_ports_are_taken() -> None:
     AckingKafkaSpout("t", group="g", bootstrap_servers="one:9092, [::1]:9093,")
+
+
+@pytest.mark.parametrize(("other", "is_shared"), [("b:1, a:1", True), ("b:1", True), ("c:1", False), ("a:2", False)])
+def test_a_group_is_shared_whichever_of_its_brokers_are_named(other: str, is_shared: bool) -> None:
+    one, two = (AckingKafkaSpout("t", group="g", bootstrap_servers=each).shared_out() for each in ("a:1,b:1", other))
+    assert bool(set(one) & set(two)) is is_shared

@@ -39,6 +39,23 @@ class Overwritten(FileQueueSpout):
     fail = None  # type: ignore[assignment]  # as above
 
 
+class Refuses(FileQueueSpout):
+    def refuse(self, id_: str | None, why: str) -> None:  # type: ignore[override]  # as above
+        return None
+
+
+class HookOfItsOwn:
+    def emitted(self, message: Message) -> None: ...
+
+    def acked(self, id_: str | None, latency_s: float) -> None: ...
+
+    def failed(self, id_: str | None, reason: object) -> None: ...
+
+
+class HookedByAnother(FileQueueSpout):
+    hooks = (HookOfItsOwn(),)  # type: ignore[assignment]  # as above
+
+
 class DeafHook(SpoutHook):
     def acked(self, id_: str | None) -> None:  # type: ignore[override]  # as above
         return None
@@ -56,6 +73,8 @@ class Hooked(FileQueueSpout):
         (AcksLater, r"^ack of AcksLater must be a plain def ack\(self, id_\).*runs nothing of it"),
         (Yields, r"^next_tuple of Yields must be a plain def next_tuple\(self\)"),
         (Overwritten, r"^Overwritten must have def fail\(self, id_\)"),
+        (Refuses, r"^refuse of Refuses must be def refuse\(self, id_\)"),
+        (HookedByAnother, r"^HookOfItsOwn, a hook of HookedByAnother, must have def refused\(self, id_\)"),
         (Hooked, r"^acked of DeafHook, a hook of Hooked, must be def acked\(self, id_, latency_s\)"),
     ],
 )

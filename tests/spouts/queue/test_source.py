@@ -232,6 +232,40 @@ def test_another_message_with_the_id_of_one_that_is_done_is_refused_before_anyth
     assert source.given_again == 1, "what was refused has not come again"
 
 
+def test_another_message_is_refused_before_its_twin_can_be_acked_by_who_finishes_its_batch() -> None:
+    told: list[str] = []
+
+    class Telling(Giving):
+        def ack(self, serials: tuple[int, ...]) -> None:
+            told.append(f"ack {serials}")
+
+        def refuse(self, serials: tuple[int, ...]) -> None:
+            told.append(f"refuse {serials}")
+
+    # as a queue gives them that has put the later one in front of the one that an earlier process had
+    messages = [Message(("y",), "a", digest="2"), Message(("x",), "a", True, digest="1")]
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), lambda context: Telling(context, messages))
+    source.begin_from({}, {}, {"a": "1"})
+    free = source._lock
+
+    class FinishedMeanwhile:
+        """The lock, behind which the batch is finished by another thread as soon as it is free."""
+
+        def __enter__(self) -> None:
+            free.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            was_given_again = bool(source._pending._by_id["a"].deliveries)
+            free.release()
+            if was_given_again:
+                source._lock = free
+                source.committed(1, [OffsetRange(LOG, "messages", 0, 1)])
+
+    source._lock = FinishedMeanwhile()  # type: ignore[assignment]  # all that is asked of it
+    source.receive({LOG: 1})
+    assert told == ["refuse (0,)", "ack (1,)"], "who keeps deliveries by id acks the oldest"
+
+
 def test_what_came_again_is_counted_and_said_when_there_is_twice_as_much(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "trident.coordinator")
     done = {f"m{n}": "" for n in range(9)}

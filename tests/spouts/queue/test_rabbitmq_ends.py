@@ -1,0 +1,102 @@
+"""A message that ends the run of a `RabbitSpout`: all others that were delivered are done first, it alone is left."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import cast
+
+import pytest
+
+from trident.base.errors import FatalError
+from trident.spouts import JsonBody, RabbitSpout
+from trident.spouts.queue.rabbitmq_line import Delivered, RabbitLine
+
+
+class Line:
+    """What was delivered, and what is settled of it."""
+
+    def __init__(self) -> None:
+        self.delivered: deque[Delivered] = deque()
+        self.acked: list[int] = []
+        self.put_back: list[int] = []
+        self.begun = 0
+        self.is_paused = self.is_closed = False
+
+    def put(self, tag: int, id_: str | None, body: bytes = b"{}", *, again: bool = False) -> None:
+        self.delivered.append(Delivered(tag, body, again, "", id_, {}))
+
+    def take(self) -> Delivered | None:
+        return self.delivered.popleft() if self.delivered else None
+
+    def settle(self, tag: int, *, is_acked: bool) -> None:
+        (self.acked if is_acked else self.put_back).append(tag)
+
+    def is_waiting(self) -> bool:
+        return False
+
+    def begin(self) -> None:
+        self.begun += 1
+
+    def pause(self) -> None:
+        self.is_paused = True
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def opened() -> tuple[RabbitSpout, Line]:
+    spout, line = RabbitSpout("q", url="amqp://h:5672/%2F", body=JsonBody("n int")), Line()
+    spout._line = cast(RabbitLine, line)
+    return spout, line
+
+
+def given(spout: RabbitSpout) -> str | None:
+    message = spout.next_tuple()
+    return None if message is None else message.id
+
+
+@pytest.mark.parametrize("bad", [(1, "a", b"no JSON"), (1, None, b"{}"), (1, " ", b"{}")])
+def test_what_was_delivered_behind_a_message_that_can_not_be_taken_is_done_first(
+    bad: tuple[int, str | None, bytes],
+) -> None:
+    spout, line = opened()
+    line.put(*bad)
+    line.put(2, "b")
+    line.put(3, "c")
+    assert (given(spout), given(spout), given(spout)) == ("b", "c", None)
+    assert line.is_paused, "the queue keeps all that was not delivered"
+    assert spout.is_waiting(), "it is not read to its end"
+    assert "ends the run" in spout.holds_back()
+    spout.activate()
+    assert not line.begun
+    spout.ack("b")
+    spout.fail("c")
+    with pytest.raises(FatalError, match="of it was applied"):
+        spout.next_tuple()
+    assert (line.acked, line.put_back, line.is_closed) == ([2], [3], True), "a close sends what is settled"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_two_messages_with_one_id_no_delivery_is_settled(is_first: bool) -> None:
+    spout, line = opened()
+    line.put(1, "a", b'{"n": 1}')
+    line.put(2, "a", b'{"n": 2}')
+    line.put(3, "b")
+    assert [given(spout) for _ in range(3)] == ["a", "a", "b"]
+    spout.refuse("a")
+    assert given(spout) is None
+    for id_ in ("a", "b") if is_first else ("b", "a"):
+        spout.ack(id_)
+    with pytest.raises(FatalError, match="a message with the id 'a' is not the one that is done, or under way"):
+        spout.next_tuple()
+    assert (line.acked, line.put_back) == ([3], [])
+
+
+def test_without_such_a_message_nothing_is_held_back() -> None:
+    spout, line = opened()
+    line.put(1, "a")
+    assert given(spout) == "a"
+    spout.ack("a")
+    assert (given(spout), line.acked, spout.is_waiting(), spout.holds_back()) == (None, [1], False, "")
+    spout.activate()
+    assert (line.begun, line.is_paused) == (1, False)
