@@ -377,6 +377,8 @@ def test_two_tables_of_one_name_are_two_behind_a_restore(postgres: Postgres) -> 
     for topology, dsn in (both[0], *both):  # the first one also while the other has not begun since
         run(made, dsn, topology)
     assert (counted(postgres, "one.sums"), counted(postgres, "two.sums")) == (15, 15)
+    ask(postgres, *anew("trident_plain"))
+    run(made, both[1][1], "second")
     with pytest.raises(MismatchError, match="'sums' of topology 'second'"):
         run(made, through(postgres, "two,public"), "first")
 

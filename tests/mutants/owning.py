@@ -73,8 +73,8 @@ OWNING: Final = (
     Mutant(
         "a table that was left may be taken by others",
         "state/tables/owning.py",
-        '("may_share", " AND NOT has_left") if is_told',
-        '("may_share", "") if is_told',
+        '("may_share, relation", " AND NOT has_left") if is_told',
+        '("may_share, relation", "") if is_told',
         (*_OWNING, *_RESETS),
     ),
     Mutant(
@@ -222,9 +222,30 @@ OWNING: Final = (
     Mutant(
         "a drop that was cut off behind its record leaves the table when it is given again",
         "coordinators/decisions/dropping.py",
-        "        _leave(taking, plain[name], seen.owner)  # which a drop",
-        "        pass  # which a drop",
+        "        _finish_cut_off(taking, plain[name])\n",
+        "        pass\n",
         _RESETS,
+    ),
+    Mutant(
+        "a drop that was cut off before a reset leaves the table too",
+        "coordinators/decisions/dropping.py",
+        "in sorted(seen.incarnations | {seen.owner.incarnation}):\n",
+        "in [seen.owner.incarnation]:\n",
+        _RESETS,
+    ),
+    Mutant(
+        "two tables of one name are two behind a restore",
+        "state/tables/owning.py",
+        "        return not is_of_now and number_of(mine.relation) != number_of(other.relation)\n",
+        "        return False\n",
+        _POSTGRES,
+    ),
+    Mutant(
+        "a note of now holds, whatever table one's own note of before a restore was of",
+        "state/tables/owning.py",
+        "        return not is_of_now and number_of(",
+        "        return number_of(",
+        _POSTGRES,
     ),
     Mutant(
         "who has left a table that another one took is new to it",
