@@ -116,8 +116,8 @@ def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Positi
 
 def _unknown(topology: str, name: str, left: str) -> MismatchError:
     return MismatchError(
-        f"no drop: the ledger knows no state or sink {name!r} of topology {topology!r}: it was taken out before, or has "
-        f"never run. {left}; start the version without it."
+        f"no drop: the ledger knows no state or sink {name!r} of topology {topology!r}: it was taken out before, or "
+        f"has never run. {left}; start the version without it."
     )
 
 

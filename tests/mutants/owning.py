@@ -80,8 +80,8 @@ OWNING: Final = (
     Mutant(
         "what was taken out leaves its table",
         "coordinators/decisions/dropping.py",
-        "    if name in plain:\n",
-        "    if False:\n",
+        "        _leave(taking, plain[name], snapshot.owner)\n",
+        "        pass\n",
         _RESETS,
     ),
     Mutant(
