@@ -383,6 +383,22 @@ def test_two_tables_of_one_name_are_two_behind_a_restore(postgres: Postgres) -> 
         run(made, through(postgres, "two,public"), "first")
 
 
+def test_a_table_that_is_made_behind_a_restore_releases_none_of_another_schema(postgres: Postgres) -> None:
+    ask(postgres, "CREATE SCHEMA one", "CREATE SCHEMA two")
+    run(job("others", "others", Level.AT_LEAST_ONCE), postgres.dsn, "maker")
+    ask(postgres, "CREATE TABLE one.sums (LIKE others INCLUDING ALL)")
+    first = job("sums", "sums", Level.AT_LEAST_ONCE)
+    run(first, through(postgres, "one,public"), "first")
+    ask(postgres, *anew("trident_plain"))
+    second = job("sums", "sums", Level.AT_LEAST_ONCE)
+    for _ in range(2):
+        run(second, through(postgres, "two,public"), "second")
+    with pytest.raises(MismatchError, match="'sums' of topology 'first'"):
+        reset(job("sums", "one.sums", Level.AT_LEAST_ONCE), through(postgres, "one,public"), "third")
+    run(first, through(postgres, "one,public"), "first")
+    assert (counted(postgres, "one.sums"), counted(postgres, "two.sums")) == (10, 10)
+
+
 def test_a_restored_note_of_a_table_that_was_not_restored_holds_nothing(postgres: Postgres) -> None:
     run(job("sums", "sums", Level.AT_LEAST_ONCE), postgres.dsn, "first")
     ask(postgres, "DROP TABLE sums", *anew("trident_plain"))

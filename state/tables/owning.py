@@ -91,10 +91,12 @@ class Ownership:
         is_of_now = other.relation.endswith(f"@{self._beside(connection)}")
         return not is_of_now and number_of(mine.relation) != number_of(other.relation)
 
-    def release_if_missing(self, connection: Connection, topology: str, state: str) -> None:
+    def release_if_missing(self, connection: Connection, topology: str, state: str, *, numbered: bool = True) -> None:
         """Let notes of others go while there is no table of the name: what is made now is none of theirs.
 
-        One that says which table it is of needs nothing: that is another one.
+        One that says which table it is of needs nothing: that is another one. Of before a restore, where the name may
+        lead its owner to a table that is there, it goes only for who has no note of his own to hold against it
+        (`numbered`).
         """
         if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):
             return
@@ -102,7 +104,8 @@ class Ownership:
         if any((claim.topology, claim.state) != (topology, state) for claim in self._of_notes(connection)):
             PLAIN_TABLES.migrate(connection, self.database.schema_terms)
             named = {"topology": topology, "state": state}
-            connection.execute(text(_RELEASE.format(where)), {**asked, **named})
+            released = where if numbered else f"relation IS NULL AND ({where})"
+            connection.execute(text(_RELEASE.format(released)), {**asked, **named})
 
     def forget_who_left(self, connection: Connection, topology: str, state: str) -> None:
         """Let those who have left the table be new to it, should they come back: it has been another's since."""

@@ -241,6 +241,13 @@ OWNING: Final = (
         _POSTGRES,
     ),
     Mutant(
+        "what is made behind a restore releases no note of another schema",
+        "state/tables/plain_marks.py",
+        ", self.name, numbered=False)\n",
+        ", self.name)\n",
+        _POSTGRES,
+    ),
+    Mutant(
         "a note of now holds, whatever table one's own note of before a restore was of",
         "state/tables/owning.py",
         "        return not is_of_now and number_of(",
