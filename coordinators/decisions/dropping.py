@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
@@ -35,9 +36,9 @@ def decide_drop(taking: TakeOver, name: str, plain: Mapping[str, Target]) -> Dec
     not known or what waits can't be sent: the topology has it still then, and the same command may be given again.
     One of `plain` is asked for nothing, and lets others have its place then, also if it was taken out before.
     """
+    if name in plain:
+        _finish_cut_off(taking, plain[name])
     seen, positions = taking.look()
-    if name in plain and name in seen.added.states:
-        _leave(taking, plain[name], seen.owner)  # which a drop was cut off before, behind its record
     taking.unless_fenced(partial(_check_seen, taking, seen, positions, name))
     taking.settle(seen)
     standing = taking.where_states_stand()
@@ -56,6 +57,25 @@ def decide_drop(taking: TakeOver, name: str, plain: Mapping[str, Target]) -> Dec
     if name in plain:
         _leave(taking, plain[name], snapshot.owner)
     return decision
+
+
+def _finish_cut_off(taking: TakeOver, store: Target) -> None:
+    """Let others have the place of what the ledger does not have any more, and raise that it was taken out.
+
+    A drop that was cut off behind its record has left that undone, and the version without it may have gone on since,
+    or was reset: so the ledger is asked without what can't come back by now.
+    """
+    spec = taking.spec
+    others = {name: what for name, what in spec.states.items() if name != store.name}
+    look = partial(taking.ledger.look, taking.epoch, replace(spec, states=others))
+    try:
+        seen = taking.repeater.call("looking at the ledger", look)
+    except MismatchError:
+        return  # the ledger has it, or something else is wrong: the look at all of it says what
+    if not seen.added.topology and store.name not in {birth.state for birth in seen.births}:
+        for incarnation in sorted(seen.incarnations | {seen.owner.incarnation}):
+            _leave(taking, store, Owner(spec.name, incarnation))
+        raise _unknown(spec.name, store.name, _FREE)
 
 
 def _leave(taking: TakeOver, store: Target, owner: Owner) -> None:
@@ -88,14 +108,17 @@ def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Positi
     """Refuse, before anything is changed, what would be refused once every fence is raised."""
     require_named(taking.spec.states, name)
     if name in seen.added.states or seen.added.topology:
-        left = _FREE if taking.spec.level.is_plain else "Nothing was changed"
-        raise MismatchError(
-            f"no drop: the ledger knows no state or sink {name!r} of topology {taking.spec.name!r}: it was taken out "
-            f"before, or has never run. {left}; start the version without it."
-        )
+        raise _unknown(taking.spec.name, name, "Nothing was changed")
     if not has_open(seen):
         _require_nothing_held(seen, name)
         taking.held_against(seen, positions)
+
+
+def _unknown(topology: str, name: str, left: str) -> MismatchError:
+    return MismatchError(
+        f"no drop: the ledger knows no state or sink {name!r} of topology {topology!r}: it was taken out before, or "
+        f"has never run. {left}; start the version without it."
+    )
 
 
 def _require_nothing_held(snapshot: Snapshot, name: str) -> None:

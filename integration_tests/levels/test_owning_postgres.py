@@ -354,6 +354,51 @@ def test_what_was_restored_is_taken_and_emptied_by_nobody_else(postgres: Postgre
     assert counted(postgres, "sums") == 10
 
 
+def test_two_tables_of_one_name_are_two_behind_a_restore(postgres: Postgres) -> None:
+    """The notes are in a schema that both paths lead to, and say the name that is the same in both."""
+    ask(postgres, "CREATE SCHEMA one", "CREATE SCHEMA two")
+    run(job("others", "others", Level.AT_LEAST_ONCE), postgres.dsn, "maker")
+    ask(postgres, *(f"CREATE TABLE {schema}.sums (LIKE others INCLUDING ALL)" for schema in ("one", "two")))
+    made = job("sums", "sums", Level.AT_LEAST_ONCE)
+    both = (("first", through(postgres, "one,public")), ("second", through(postgres, "two,public")))
+    for topology, dsn in both:
+        run(made, dsn, topology)
+    ask(postgres, *anew("trident_plain"))
+    for schema in ("one", "two"):
+        ask(
+            postgres,
+            *(statement.replace("made", f"{schema}.made", 1) for statement in anew(f"{schema}.sums")[:2]),
+            f"DROP TABLE {schema}.sums",
+            f"ALTER TABLE {schema}.made RENAME TO sums",
+        )
+    with pytest.raises(MismatchError, match="'sums' of topology 'first'"):
+        run(job("sums", "sums", Level.AT_LEAST_ONCE), through(postgres, "one,public"), "third")
+    made.topic.partitions[0] += [("late", 1)] * 5
+    for topology, dsn in (both[0], *both):  # the first one also while the other has not begun since
+        run(made, dsn, topology)
+    assert (counted(postgres, "one.sums"), counted(postgres, "two.sums")) == (15, 15)
+    ask(postgres, *anew("trident_plain"))
+    run(made, both[1][1], "second")
+    with pytest.raises(MismatchError, match="'sums' of topology 'second'"):
+        run(made, through(postgres, "two,public"), "first")
+
+
+def test_a_table_that_is_made_behind_a_restore_releases_none_of_another_schema(postgres: Postgres) -> None:
+    ask(postgres, "CREATE SCHEMA one", "CREATE SCHEMA two")
+    run(job("others", "others", Level.AT_LEAST_ONCE), postgres.dsn, "maker")
+    ask(postgres, "CREATE TABLE one.sums (LIKE others INCLUDING ALL)")
+    first = job("sums", "sums", Level.AT_LEAST_ONCE)
+    run(first, through(postgres, "one,public"), "first")
+    ask(postgres, *anew("trident_plain"))
+    second = job("sums", "sums", Level.AT_LEAST_ONCE)
+    for _ in range(2):
+        run(second, through(postgres, "two,public"), "second")
+    with pytest.raises(MismatchError, match="'sums' of topology 'first'"):
+        reset(job("sums", "one.sums", Level.AT_LEAST_ONCE), through(postgres, "one,public"), "third")
+    run(first, through(postgres, "one,public"), "first")
+    assert (counted(postgres, "one.sums"), counted(postgres, "two.sums")) == (10, 10)
+
+
 def test_a_restored_note_of_a_table_that_was_not_restored_holds_nothing(postgres: Postgres) -> None:
     run(job("sums", "sums", Level.AT_LEAST_ONCE), postgres.dsn, "first")
     ask(postgres, "DROP TABLE sums", *anew("trident_plain"))

@@ -38,6 +38,8 @@ class Claim:
     """Whether others that only append may write there, too."""
     schema: str | None = None
     """Where that is kept, None where names without a schema lead to."""
+    relation: str | None = None
+    """Which table was noted, and beside which notes."""
 
     def __str__(self) -> str:
         kept = POSITIONS if self.is_placed else NOTES
@@ -79,10 +81,22 @@ class Ownership:
             where = "table_name = :table AND NOT relation LIKE :beside"
             yield from self._found(connection, kept, _place(schema, kept), where, asked, schema)
 
-    def release_if_missing(self, connection: Connection, topology: str, state: str) -> None:
+    def were_two(self, connection: Connection, mine: Claim, other: Claim) -> bool:
+        """Whether another one's note, which is found by name only, was of another table than one's own.
+
+        Both are of before a restore; or one's own was noted since, when the other one was there and did not hold.
+        """
+        if other.schema is not None or mine.relation is None or other.relation is None:
+            return False
+        is_of_now = other.relation.endswith(f"@{self._beside(connection)}")
+        return not is_of_now and number_of(mine.relation) != number_of(other.relation)
+
+    def release_if_missing(self, connection: Connection, topology: str, state: str, *, numbered: bool = True) -> None:
         """Let notes of others go while there is no table of the name: what is made now is none of theirs.
 
-        One that says which table it is of needs nothing: that is another one.
+        One that says which table it is of needs nothing: that is another one. Of before a restore, where the name may
+        lead its owner to a table that is there, it goes only for who has no note of his own to hold against it
+        (`numbered`).
         """
         if not self.dialect.may_read(connection, NOTES) or self._has(connection, self.table):
             return
@@ -90,7 +104,8 @@ class Ownership:
         if any((claim.topology, claim.state) != (topology, state) for claim in self._of_notes(connection)):
             PLAIN_TABLES.migrate(connection, self.database.schema_terms)
             named = {"topology": topology, "state": state}
-            connection.execute(text(_RELEASE.format(where)), {**asked, **named})
+            released = where if numbered else f"relation IS NULL AND ({where})"
+            connection.execute(text(_RELEASE.format(released)), {**asked, **named})
 
     def forget_who_left(self, connection: Connection, topology: str, state: str) -> None:
         """Let those who have left the table be new to it, should they come back: it has been another's since."""
@@ -154,11 +169,12 @@ class Ownership:
         known = () if is_placed or schema is not None else self.dialect.find_columns(connection, NOTES) or ()
         # those of elsewhere are found by a column that came with the two others
         is_told = not is_placed and (schema is not None or any(column.name == "has_left" for column in known))
-        may_share, live = ("may_share", " AND NOT has_left") if is_told else ("NULL", "")
-        statement = text(f"SELECT topology, state, {may_share} FROM {place} WHERE ({where}){live} ORDER BY 1, 2")
-        for topology, state, shares in connection.execute(statement, asked).all():
+        told, live = ("may_share, relation", " AND NOT has_left") if is_told else ("NULL, NULL", "")
+        statement = text(f"SELECT topology, state, {told} FROM {place} WHERE ({where}){live} ORDER BY 1, 2")
+        for topology, state, shares, relation in connection.execute(statement, asked).all():
             # of a note that an older version made nothing says whether it is a sink's
-            yield Claim(topology, state, is_placed, not is_placed and (shares is None or bool(shares)), schema)
+            may_share = not is_placed and (shares is None or bool(shares))
+            yield Claim(topology, state, is_placed, may_share, schema, relation)
 
     def _has(self, connection: Connection, table: str) -> bool:
         return self.dialect.find_columns(connection, table) is not None
@@ -202,9 +218,11 @@ def refuse_placed(connection: Connection, ownership: Ownership, name: str) -> No
 def refuse_others(connection: Connection, ownership: Ownership, topology: str, name: str, *, may_share: bool) -> None:
     """Raise MismatchError for a table that is noted for another one, unless both only append to it."""
     notes = ownership.notes(connection)
-    is_mine = any((claim.topology, claim.state, claim.schema) == (topology, name, None) for claim in notes)
+    mine = next((each for each in notes if (each.topology, each.state, each.schema) == (topology, name, None)), None)
     for claim in notes:
-        if (claim.topology, claim.state) == (topology, name) and (claim.schema is None or is_mine):
+        if (claim.topology, claim.state) == (topology, name) and (claim.schema is None or mine is not None):
+            continue
+        if mine is not None and ownership.were_two(connection, mine, claim):
             continue
         if not (may_share and claim.may_share):
             raise MismatchError(

@@ -78,7 +78,7 @@ class PlainMarks:
     def take(self, connection: Connection, topology: str) -> None:
         """Raise MismatchError for a table that is another one's, before it is made or changed; after `prepare`."""
         refuse_others(connection, self._ownership, topology, self.name, may_share=self.may_share)
-        self._ownership.release_if_missing(connection, topology, self.name)
+        self._ownership.release_if_missing(connection, topology, self.name, numbered=False)
 
     def put(self, connection: Connection, owner: Owner, epoch: Epoch, *, had_rows: bool) -> None:
         """Note whose it is; raises FencedError, nothing noted, where a newer epoch has done that."""

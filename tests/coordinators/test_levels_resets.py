@@ -177,13 +177,13 @@ def test_a_state_whose_place_is_away_is_taken_out_all_the_same(
     assert [birth.state for birth in place.ledger().view().status("payments").births] == ["balances"]
 
 
+@pytest.mark.parametrize("since", ["nothing", "a run", "a reset"])
 def test_a_drop_that_was_cut_off_behind_its_record_gives_the_table_free_when_it_is_given_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, since: str
 ) -> None:
-    file = tmp_path / "ledger.sqlite"
-    both = make_job(
-        payments(1, 30), SqliteState("a", table="sums"), SqliteState("z", table="kept"), level=Level.AT_LEAST_ONCE
-    )
+    file, topic, kept = tmp_path / "ledger.sqlite", payments(1, 30), SqliteState("z", table="kept")
+    both = make_job(topic, SqliteState("a", table="sums"), kept, level=Level.AT_LEAST_ONCE)
+    without = make_job(topic, kept, level=Level.AT_LEAST_ONCE)
     run(both, SqliteLedger(file))
 
     def drop() -> None:
@@ -197,6 +197,11 @@ def test_a_drop_that_was_cut_off_behind_its_record_gives_the_table_free_when_it_
         patching.setattr(dropping, "_leave", dies)
         with pytest.raises(CoordinatorDiedError):
             drop()
+    topic.partitions[0].append(("late", 1))
+    if since == "a run":
+        run(without, SqliteLedger(file))
+    elif since == "a reset":
+        reset(without, SqliteLedger(file))
     other = make_job(payments(1, 10), SqliteState("a", table="sums"), level=Level.AT_LEAST_ONCE)
     with pytest.raises(MismatchError, match="topology 'payments'"):
         reset(other, SqliteLedger(file), name="other")
@@ -205,5 +210,16 @@ def test_a_drop_that_was_cut_off_behind_its_record_gives_the_table_free_when_it_
     reset(other, SqliteLedger(file), name="other")
     with pytest.raises(MismatchError):
         drop()
-    with pytest.raises(MismatchError, match="topology 'other'"):
+    with pytest.raises(MismatchError, match="topology 'other'" if since == "nothing" else "was taken out after txid 3"):
         run(both, SqliteLedger(file))
+
+
+def test_a_drop_says_no_table_free_that_it_does_not_know(tmp_path: Path) -> None:
+    lost, place = tmp_path / "ledger.sqlite", sqlite_place(tmp_path, apart=True)
+    made = make_job(payments(1, 30), place.state("totals"), level=Level.AT_LEAST_ONCE)
+    run(made, SqliteLedger(lost))
+    lost.unlink()
+    plan = made.plan()
+    with pytest.raises(MismatchError) as refused:
+        drop_from_topology(plan.spec, plan.targets, SqliteLedger(lost), "totals", OPTIONS)
+    assert "free for others" not in str(refused.value)

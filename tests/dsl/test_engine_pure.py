@@ -20,7 +20,7 @@ from tests.dsl.sinks import UnopenedSink
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RefusedError, RetryableError, Topology
 from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
-from trident.base.errors import UncomputableError
+from trident.base.errors import FencedError, UncomputableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.nested_text import text_of, value_of
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
@@ -120,6 +120,9 @@ def test_own_errors_keep_kind_and_text_on_their_way_from_a_task() -> None:
     again = classify(trace("trident.base.errors.RetryableError: the broker did not answer", file=LIBRARY), "job")
     assert isinstance(again, RetryableError)
     assert str(again) == "job: the broker did not answer"
+    fenced = classify(trace("trident.base.errors.FencedError: epoch 2 has 'sums'", file=LIBRARY), "job")
+    assert isinstance(fenced, FencedError)
+    assert str(fenced) == "job: epoch 2 has 'sums'"
 
 
 def test_own_errors_of_other_modules_keep_kind_and_text_too() -> None:

@@ -18,7 +18,14 @@ from pyspark.errors import (
 )
 from pyspark.errors.exceptions.captured import convert_exception
 
-from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError, UncomputableError
+from trident.base.errors import (
+    FatalError,
+    FencedError,
+    RefusedError,
+    RetryableError,
+    TridentError,
+    UncomputableError,
+)
 from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
 from trident.operations.base import UNCOMPUTABLE, UNHELD
 from trident.state.staged import StagingLostError
@@ -158,6 +165,8 @@ def _from_python(traceback: str, job: str, became: str) -> TridentError:
             return RefusedError(text)
         if issubclass(own, UncomputableError):
             return UnprocessableError(f"{job}: {text}")
+        if issubclass(own, FencedError):  # a task that writes itself: tried again it would only write to the others
+            return FencedError(f"{job}: {text}")
         return StagingLostError(f"{job}: {text}") if issubclass(own, StagingLostError) else kind(f"{job}: {text}")
     called = _users_frame(traceback, frame)
     told = kind(f"{job}: Python code raised {type_} at {frame}{called}. {became}.")
