@@ -82,6 +82,7 @@ class LevelWorld:
         self._is_awake = threading.Event()
         self._is_awake.set()
         self._keeps = False
+        self._stopped = 0
         self._failed = 0
 
     @contextmanager
@@ -171,6 +172,9 @@ class LevelWorld:
         keeps = self.rng.random() < 0.4
         start = self.rng.choice(["earliest", "resume", None])
         before, at, plan = self._place.status(), self._place.position(), self._job(version).plan(NAME)
+        if before is not None and before.done > before.birth_txid:
+            self._stopped = at  # else nothing has followed the reset before
+        stopped = self._stopped
         kept = {target: self._place.rows(target) for target in VERSIONS[version]}
 
         def reset() -> None:
@@ -186,6 +190,8 @@ class LevelWorld:
                 return  # that one was finished; but one that keeps rows gives way to one that empties them
             self._keeps, self.account.excused = keeps, 0
             begins = 0 if start == "earliest" or (start is None and not keeps) else at
+            if start == "resume":  # behind what is done, whatever a reset that nothing has followed has said
+                begins = stopped
             for target in VERSIONS[version]:
                 self.account.born(target, begins, kept[target] if keeps else {})
 
