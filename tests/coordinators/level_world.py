@@ -82,7 +82,7 @@ class LevelWorld:
         self._is_awake = threading.Event()
         self._is_awake.set()
         self._keeps = False
-        self._stopped = 0
+        self._stopped = self._begins = 0
         self._failed = 0
 
     @contextmanager
@@ -192,6 +192,7 @@ class LevelWorld:
             begins = 0 if start == "earliest" or (start is None and not keeps) else at
             if start == "resume":  # behind what is done, whatever a reset that nothing has followed has said
                 begins = stopped
+            self._begins = begins
             for target in VERSIONS[version]:
                 self.account.born(target, begins, kept[target] if keeps else {})
 
@@ -259,6 +260,9 @@ class LevelWorld:
         """Do something in a life of its own that may end anywhere; tells whether it went well."""
         self._failed = 0
         before, known, at = self._done(), self._births(), self._place.position()
+        status = self._place.status()
+        if status is not None and status.open_reset:  # what comes with it begins where it says
+            at = self._begins
         kind = what.split()[0]
         death = Death(self.rng.choice(DEATHS[kind]), self.rng.choice([1, 1, 2, 3])) if dies else None
         self._place.outlive()
