@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -13,7 +13,7 @@ from trident.base.errors import RetryableError, TridentError
 from trident.base.failure import Failure
 from trident.base.latency import SAMPLED
 from trident.base.user_code import type_and_place
-from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
 from trident.spouts.queue.lasting import LONG_S, Doubling, HeldBack
 from trident.spouts.queue.pickling import checked, pickled
 from trident.spouts.queue.waits import INACTIVE_S
@@ -136,27 +136,34 @@ class SpoutLoop:
     def _settled(self) -> None:
         """There may be something again: what was failed, or what was kept back until something is acked."""
         self._settlings += 1
+        self._stirred()
+
+    def _stirred(self) -> None:
         self._streak = 0
         self._is_idle = False
         self._last_at = time.monotonic()
 
     def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
-        self._settled()
-        for serial in serials:
-            id_, _ = self._pending.pop(serial)
-            with self._calling("fail()"):
-                self._spout.fail(id_)
-                for hook in self._spout.hooks:
-                    hook.failed(id_, reason)
+        self._let_go(serials, "fail()", self._spout.fail, lambda hook, id_: hook.failed(id_, reason))
 
     def _refuse(self, serials: tuple[int, ...]) -> None:
+        self._let_go(serials, "refuse()", self._spout.refuse, lambda hook, id_: hook.refused(id_))
+
+    def _let_go(
+        self,
+        serials: tuple[int, ...],
+        what: str,
+        tell: Callable[[str | None], None],
+        hear: Callable[[SpoutHook, str | None], None],
+    ) -> None:
+        """Tell the spout, and then its hooks, of messages that are in no result."""
         self._settled()
         for serial in serials:
             id_, _ = self._pending.pop(serial)
-            with self._calling("refuse()"):
-                self._spout.refuse(id_)
+            with self._calling(what):
+                tell(id_)
                 for hook in self._spout.hooks:
-                    hook.refused(id_)
+                    hear(hook, id_)
 
     def _ask(self) -> None:
         with self._calling("next_tuple()"):
@@ -176,9 +183,7 @@ class SpoutLoop:
                 self._look_whether_it_holds_back()
             else:
                 self._held.end()
-        self._streak = 0
-        self._is_idle = False
-        self._last_at = time.monotonic()
+        self._stirred()
         self._pending[self._writer.emit(parcel)] = (given.id, self._last_at)
 
     def _look_whether_it_holds_back(self) -> None:
