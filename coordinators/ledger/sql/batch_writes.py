@@ -77,6 +77,7 @@ _PUT_DONE_PLAN = Upsert(DONE_PLAN, {**_OWNER, **_named("txid", "attempt"), "rang
 _PLANNED = Writes(_INSERT_PLAN, _COUNT_PLAN)
 _PINNED = Writes(_INSERT_PIN, _MARK_PINNED)
 _DONE = Writes(_INSERT_COMMIT, _MARK_PLAN_DONE, _PUT_DONE_PLAN, _MARK_DONE)
+_DONE_PLAN_ALONE = Writes(_PUT_DONE_PLAN)
 _TOGETHER = Writes(_INSERT_PIN, _INSERT_COMMIT, _MARK_PLAN_DONE, _PUT_DONE_PLAN, _MARK_DONE)
 
 _DROP = (
@@ -202,6 +203,11 @@ def _of_batch(owner: Owner, epoch: Epoch, txid: int, attempt: int) -> dict[str, 
         "in_attempt": attempt,
         "in_before": txid - 1,
     }
+
+
+def write_done_plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan) -> None:
+    """Put the one plan that is kept with every partition to that of another done txid; an older version kept none."""
+    _DONE_PLAN_ALONE.execute(connection, {**_of_batch(owner, epoch, plan.txid, plan.attempt), **_of_all(plan)})
 
 
 def _of_pin(owner: Owner, epoch: Epoch, pin: Pin) -> dict[str, object]:

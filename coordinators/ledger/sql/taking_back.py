@@ -9,15 +9,12 @@ from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
 from trident.coordinators.ledger.rules.taking_back import check_taken_back
-from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
-from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.batch_writes import write_done_plan, write_drop
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.decision_writes import is_decided, settle, write_decision
-from trident.coordinators.ledger.sql.dialect import Upsert
 from trident.coordinators.ledger.sql.reads import known_births, lock_progress, read_pin, read_plans, read_spec
-from trident.coordinators.ledger.sql.tables import COMMIT, DECISION, DIVERTED, DONE_PLAN, PLAN
-from trident.coordinators.planned import Plan
+from trident.coordinators.ledger.sql.tables import COMMIT, DECISION, DIVERTED, PLAN
 
 
 def read_last_done(connection: Connection, owner: Owner, epoch: Epoch) -> LastDone | None:
@@ -51,7 +48,7 @@ def take_back(connection: Connection, owner: Owner, epoch: Epoch, decision: Deci
         .values(status=PlanStatus.LIVE.value),
     )
     write_one(connection, delete(COMMIT).where(*_of(COMMIT, owner, decision.txid)))
-    _put_done_plan(connection, owner, before)
+    write_done_plan(connection, owner, epoch, before)
     values = {
         "done": before.txid,
         "done_attempt": before.attempt,
@@ -62,18 +59,6 @@ def take_back(connection: Connection, owner: Owner, epoch: Epoch, decision: Deci
     set_progress(connection, owner.topology, values)
     write_decision(connection, owner, epoch, decision, finished=False)
     settle(connection, owner, decision)
-
-
-def _put_done_plan(connection: Connection, owner: Owner, plan: Plan) -> None:
-    """Put the one plan that is kept with every partition back to the txid before; an older version kept none."""
-    values = {
-        "topology": owner.topology,
-        "incarnation": owner.incarnation,
-        "txid": plan.txid,
-        "attempt": plan.attempt,
-        "ranges": codec.RANGES.encode(plan.ranges),
-    }
-    connection.execute(Upsert(DONE_PLAN, values).of(connection.dialect.name))
 
 
 def _last_done(connection: Connection, owner: Owner, progress: Progress) -> LastDone | None:
