@@ -199,6 +199,20 @@ class Giving(FakeInstance):
         return taken
 
 
+class Telling(Giving):
+    """Tells what it hears, in order."""
+
+    def __init__(self, context: SpoutContext, messages: list[Message], told: list[str]) -> None:
+        super().__init__(context, messages)
+        self._told = told
+
+    def ack(self, serials: tuple[int, ...]) -> None:
+        self._told.append(f"ack {serials}")
+
+    def refuse(self, serials: tuple[int, ...]) -> None:
+        self._told.append(f"refuse {serials}")
+
+
 def given(*messages: Message, done: dict[str, str]) -> tuple[AckingSource, Giving]:
     """Return a source, and its process, which gives these messages at once."""
     instances: list[Giving] = []
@@ -215,16 +229,8 @@ def given(*messages: Message, done: dict[str, str]) -> tuple[AckingSource, Givin
 
 def test_another_message_with_the_id_of_one_that_is_done_is_refused_before_anything_is_acked() -> None:
     told: list[str] = []
-
-    class Telling(Giving):
-        def ack(self, serials: tuple[int, ...]) -> None:
-            told.append(f"ack {serials}")
-
-        def refuse(self, serials: tuple[int, ...]) -> None:
-            told.append(f"refuse {serials}")
-
     messages = [Message(("x",), "a", digest="1"), Message(("y",), "a", digest="2"), Message(("z",), "b", digest="3")]
-    source = AckingSource("messages", FileQueueSpout(Path("unused")), lambda context: Telling(context, messages))
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), lambda context: Telling(context, messages, told))
     source.begin_from({LOG: 1}, {"a": "1"}, {})
     planned, ids = plan(source, 1)
     assert told == ["refuse (1,)", "ack (0,)"]
@@ -234,17 +240,9 @@ def test_another_message_with_the_id_of_one_that_is_done_is_refused_before_anyth
 
 def test_another_message_is_refused_before_its_twin_can_be_acked_by_who_finishes_its_batch() -> None:
     told: list[str] = []
-
-    class Telling(Giving):
-        def ack(self, serials: tuple[int, ...]) -> None:
-            told.append(f"ack {serials}")
-
-        def refuse(self, serials: tuple[int, ...]) -> None:
-            told.append(f"refuse {serials}")
-
     # as a queue gives them that has put the later one in front of the one that an earlier process had
     messages = [Message(("y",), "a", digest="2"), Message(("x",), "a", True, digest="1")]
-    source = AckingSource("messages", FileQueueSpout(Path("unused")), lambda context: Telling(context, messages))
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), lambda context: Telling(context, messages, told))
     source.begin_from({}, {}, {"a": "1"})
     free = source._lock
 
