@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from tests.coordinators.fakes import ListJob, Topic, make_job
-from tests.coordinators.level_account import LevelAccount, key_of
+from tests.coordinators.level_account import LevelAccount, Rows, key_of
 from tests.coordinators.level_place import LEASE, LevelPlace
 from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
@@ -27,6 +27,7 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.coordinators.holding.keeping import Heartbeat
 from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger.view import TopologyStatus
 from trident.state.memory.plain import PlainMemory
 from trident.state.plainly import Holds
 from trident.state.sqlite.database import SqliteDatabase
@@ -171,16 +172,17 @@ class LevelWorld:
         """Reset the topology, its states emptied or kept."""
         keeps = self.rng.random() < 0.4
         start = self.rng.choice(["earliest", "resume", None])
-        before, at, plan = self._place.status(), self._place.position(), self._job(version).plan(NAME)
-        if before is not None and before.done > before.birth_txid:
-            self._stopped = at  # else nothing has followed the reset before
-        stopped = self._stopped
-        kept = {target: self._place.rows(target) for target in VERSIONS[version]}
+        plan, ledger = self._job(version).plan(NAME), self._place.ledger()
+        before, at, stopped, kept = self._found(version)
+
+        def found(_: object) -> None:
+            # threads of an owner that stands still may have gone on until the reset had taken the topology from it
+            nonlocal before, at, stopped, kept
+            before, at, stopped, kept = self._found(version)
 
         def reset() -> None:
-            reset_topology(
-                plan.spec, plan.targets, self._place.ledger(), keep_rows=keeps, start=start, options=self._options
-            )
+            begin = partial(reset_topology, plan.spec, plan.targets, ledger, keep_rows=keeps, start=start, agree=found)
+            begin(options=self._options)
 
         def settle() -> None:
             now, was_open = self._place.status(), before is not None and before.open_reset
@@ -197,6 +199,13 @@ class LevelWorld:
                 self.account.born(target, begins, kept[target] if keeps else {})
 
         self._act(f"reset by {version}, keeps={keeps}, start={start}", reset, dies=dies, settle=settle)
+
+    def _found(self, version: str) -> tuple[TopologyStatus | None, int, int, dict[str, Rows]]:
+        """Return the status, up to where all is done, up to where it was when one ran last, and a version's rows."""
+        status, at = self._place.status(), self._place.position()
+        if status is not None and status.done > status.birth_txid:
+            self._stopped = at  # else nothing has followed the reset before
+        return status, at, self._stopped, {target: self._place.rows(target) for target in VERSIONS[version]}
 
     def rival(self) -> None:
         """Let another topology, of whatever level, want a target that this one has."""
