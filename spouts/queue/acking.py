@@ -65,8 +65,8 @@ class AckingSpout(ABC):
     one thread. When it dies (with its connection, so that the source gives again what it had not acked) another one
     takes its place, with a copy of the object as the driver has it. When the coordinator dies, it ends too.
 
-    What a method raises ends the run; what may pass by itself is to be raised as `RetryableError`: the process is ended
-    then and another one opened.
+    What a method raises ends the run, of `refuse` once all else is settled; what may pass by itself is to be raised as
+    `RetryableError`: the process is ended then and another one opened.
     """
 
     schema: ClassVar[str]
@@ -119,8 +119,10 @@ class AckingSpout(ABC):
     def refuse(self, id_: str | None) -> None:
         """Hear that another message with the id of this one is done or under way, by their digests.
 
-        It is in no result, and is held no more. Raises, which ends the run: the message stays at its source. One that
-        can tell the sender, or put the message aside, does that instead; to ack it at its source is to lose it.
+        It is in no result, and is held no more. Raises, which ends the run as soon as all else that was given is done:
+        the message stays at its source, and so does the other one if it is under way, since an `ack` of their id would
+        not say whose it is. One that can tell the sender, or put the message aside, does that instead; to ack it at its
+        source is to lose it. Called before any later `ack` or `fail` of the id.
         """
         raise other_message(type(self).__qualname__, id_ or "", _PUT_RIGHT)
 

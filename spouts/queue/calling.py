@@ -24,6 +24,7 @@ QUIET_S: Final = 0.2
 """For so long there has to be nothing, from the beginning on or since the last message, before it is said that there is
 nothing: what a server has to deliver it delivers when it has been asked."""
 _MEND_IT: Final = "Mend it and start again; what may pass by itself is to be raised as RetryableError"
+_ENDS: Final = "a message that is refused ends the run as soon as all others that were given are done"
 _LOOK_S: Final = 1.0
 _MOST_SAMPLES: Final = 1_000
 
@@ -56,6 +57,10 @@ class SpoutLoop:
         self._call: tuple[str, float] | None = None
         self._active = False
         self._stops = False
+        self._ends_with: Raised | None = None
+        """What ends the run as soon as nothing is pending."""
+        self._unclear: set[str | None] = set()
+        """Ids that two messages have of which one ends the run: a spout can't tell whose an ack or a fail is."""
 
     def hear(self, said: Said) -> None:
         """Take in what the coordinator says; from any thread."""
@@ -67,7 +72,9 @@ class SpoutLoop:
             self._open()
             while not self._stops:
                 self._carry_out(self._pause())
-                if self._may_ask:
+                if self._ends_with is not None:
+                    self._end_when_settled(self._ends_with)
+                elif self._may_ask:
                     self._ask()
             self._close()
             self._writer.send(Closed())
@@ -86,7 +93,7 @@ class SpoutLoop:
 
     @property
     def _may_ask(self) -> bool:
-        return self._active and not self._stops and len(self._pending) < self._most
+        return self._active and not self._stops and self._ends_with is None and len(self._pending) < self._most
 
     def _pause(self) -> float:
         """Return for how long nothing is to be done but to hear."""
@@ -110,7 +117,7 @@ class SpoutLoop:
             case Refuse(serials):
                 self._refuse(serials)
             case SetActive(active):
-                if active is not self._active:
+                if active is not self._active and self._ends_with is None:
                     self._set_active(active)
             case Stop():
                 self._stops = True
@@ -128,6 +135,8 @@ class SpoutLoop:
             id_, since = self._pending.pop(serial)
             if serial % SAMPLED == 0:
                 self._took.append(now - since)
+            if id_ in self._unclear:
+                continue
             with self._calling("ack()"):
                 self._spout.ack(id_)
                 for hook in self._spout.hooks:
@@ -144,33 +153,59 @@ class SpoutLoop:
         self._last_at = time.monotonic()
 
     def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
-        self._let_go(serials, "fail()", self._spout.fail, lambda hook, id_: hook.failed(id_, reason))
+        self._settled()
+        for serial in serials:
+            if self._pending[serial][0] in self._unclear:
+                del self._pending[serial]
+            else:
+                self._let_go(serial, "fail()", self._spout.fail, lambda hook, id_: hook.failed(id_, reason))
 
     def _refuse(self, serials: tuple[int, ...]) -> None:
-        self._let_go(serials, "refuse()", self._spout.refuse, lambda hook, id_: hook.refused(id_))
+        """Keep what it raises until all else is settled.
+
+        One message would else take back all that is under way, each time that it comes.
+        """
+        self._settled()
+        for serial in serials:
+            id_, _ = self._pending[serial]
+            try:
+                self._let_go(serial, "refuse()", self._spout.refuse, lambda hook, id_: hook.refused(id_))
+            except SpoutError as error:
+                if error.raised.may_pass:
+                    raise
+                self._unclear.add(id_)
+                self._ends_with = self._ends_with or error.raised
+        if self._ends_with is not None and self._active:
+            self._set_active(False)
 
     def _let_go(
         self,
-        serials: tuple[int, ...],
+        serial: int,
         what: str,
         tell: Callable[[str | None], None],
         hear: Callable[[SpoutHook, str | None], None],
     ) -> None:
-        """Tell the spout, and then its hooks, of messages that are in no result."""
-        self._settled()
-        for serial in serials:
-            id_, _ = self._pending.pop(serial)
-            with self._calling(what):
-                tell(id_)
-                for hook in self._spout.hooks:
-                    hear(hook, id_)
+        """Tell the spout, and then its hooks, of a message that is in no result."""
+        id_, _ = self._pending.pop(serial)
+        with self._calling(what):
+            tell(id_)
+            for hook in self._spout.hooks:
+                hear(hook, id_)
+
+    def _end_when_settled(self, raised: Raised) -> None:
+        if self._pending:
+            self._tell_if_it_lasts(_ENDS)
+            return
+        with suppress(SpoutError):  # the first error is the one to tell
+            self._close()
+        raise SpoutError(raised)
 
     def _ask(self) -> None:
         with self._calling("next_tuple()"):
             message = self._spout.next_tuple()
             if message is None:
                 self._streak += 1
-                self._look_whether_it_holds_back()
+                self._tell_if_it_lasts(self._spout.holds_back())
                 if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S and not self._spout.is_waiting():
                     self._is_idle = True
                     self._writer.send(Idle(self._settlings))
@@ -180,14 +215,14 @@ class SpoutLoop:
                 hook.emitted(given)
             parcel = pickled(given)
             if given.is_redelivered:
-                self._look_whether_it_holds_back()
+                self._tell_if_it_lasts(self._spout.holds_back())
             else:
                 self._held.end()
         self._stirred()
         self._pending[self._writer.emit(parcel)] = (given.id, self._last_at)
 
-    def _look_whether_it_holds_back(self) -> None:
-        if (held := self._held.look(self._spout.holds_back(), time.monotonic())) is not None:
+    def _tell_if_it_lasts(self, holds_back: str) -> None:
+        if (held := self._held.look(holds_back, time.monotonic())) is not None:
             self._writer.send(held)
 
     @contextmanager

@@ -115,6 +115,27 @@ ACKING: Final = (
         _PROCESS,
     ),
     Mutant(
+        "what is refused ends a run when all else is settled",
+        "spouts/queue/calling.py",
+        "        if self._pending:\n            self._tell_if_it_lasts(_ENDS)\n            return\n",
+        "",
+        _PROCESS,
+    ),
+    Mutant(
+        "an ack is not told of an id that two messages have",
+        "spouts/queue/calling.py",
+        "            if id_ in self._unclear:\n                continue\n",
+        "",
+        _PROCESS,
+    ),
+    Mutant(
+        "a fail is not told of an id that two messages have",
+        "spouts/queue/calling.py",
+        "            if self._pending[serial][0] in self._unclear:\n",
+        "            if False:\n",
+        _PROCESS,
+    ),
+    Mutant(
         "the process of a spout ends with its coordinator",
         "spouts/queue/child.py",
         "    loop.hear(Stop())\n    time.sleep(GRACE_S)\n    os._exit(1)\n",

@@ -196,6 +196,39 @@ def test_a_message_that_is_refused_ends_the_process_and_stays_at_its_source(queu
     assert (queue.said("ack"), queue.said("fail"), queue.left()) == ([], [], ["a"])
 
 
+def test_what_is_refused_ends_the_process_when_all_else_is_done(queue: FileQueue) -> None:
+    queue.put(["a", "b", "c"])
+    with running(FileQueueSpout(queue.path)) as started:
+        deliveries = [delivery for _, delivery in taken(started, 3)]
+        started.refuse((deliveries[1].serial,))
+        queue.put(["d"])
+        until(lambda: queue.said("deactivate") != [])
+        started.ack((deliveries[0].serial,))
+        until(lambda: queue.said("ack") == ["a"])
+        assert not started._is_gone.is_set(), "the third one is under way"
+        assert not started.is_idle, "a run that ends when it is caught up would end without a word"
+        started.fail((deliveries[2].serial,), Failure.TIMED_OUT)
+        until(started._is_gone.is_set)
+        with pytest.raises(FatalError, match=r"refuse\(\) FileQueueSpout: a message with the id 'b' is not the one"):
+            started.check()
+    assert (queue.said("ack"), queue.said("fail"), queue.left()) == (["a"], ["c"], ["b", "c", "d"])
+    assert len(queue.said("close")) == 1, "what sends its acks when it is closed sends them"
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_of_two_messages_with_one_id_none_is_settled_behind_a_refusal(queue: FileQueue, is_done: bool) -> None:
+    queue.put(["a", "a"])
+    with running(FileQueueSpout(queue.path)) as started:
+        first, second = (delivery for _, delivery in taken(started, 2))
+        started.refuse((second.serial,))
+        if is_done:
+            started.ack((first.serial,))
+        else:
+            started.fail((first.serial,), Failure.TIMED_OUT)
+        until(started._is_gone.is_set)
+    assert (queue.said("ack"), queue.said("fail"), queue.left()) == ([], [], ["a", "a"])
+
+
 class PutsAside(FileQueueSpout):
     """Says of a message that is refused what becomes of it."""
 
