@@ -24,7 +24,9 @@ class Answer(StrEnum):
     CLOSED = "closed"
     """Nobody takes messages now."""
     OTHER = "other"
-    """Another message with this id is under way, or done and remembered."""
+    """Another message with this id is under way, or done and remembered: so says who knows what is done."""
+    UNCLEAR = "unclear"
+    """Another message with this id waits here; which of the two is refused is not known yet."""
 
 
 @dataclass(slots=True)
@@ -97,7 +99,7 @@ class PushDesk:
         assert message.id is not None
         known = self._posts.get(message.id)
         if known is not None:
-            return known if known.digest == digest else Answer.OTHER
+            return known if known.digest == digest else Answer.UNCLEAR
         if not self._is_open:
             return Answer.CLOSED
         if len(self._posts) >= self._max_pending:

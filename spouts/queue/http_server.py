@@ -38,6 +38,10 @@ _ANSWERS: Final[Mapping[Answer, tuple[HTTPStatus, str]]] = {
     Answer.LATE: (HTTPStatus.SERVICE_UNAVAILABLE, "not done yet: send it again, with the same id"),
     Answer.CLOSED: (HTTPStatus.SERVICE_UNAVAILABLE, "no messages are taken now: send it again"),
     Answer.FULL: (HTTPStatus.TOO_MANY_REQUESTS, "too many messages are under way: send it again, later"),
+    Answer.UNCLEAR: (
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "another body with this id waits, and one of the two will be refused: send it again, with the same id",
+    ),
     Answer.OTHER: (
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "another message with this id is done, or under way: this one is in no result. Send it with an id of its own",

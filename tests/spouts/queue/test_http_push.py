@@ -86,10 +86,23 @@ def test_one_id_that_is_posted_twice_is_one_message(senders: ThreadPoolExecutor)
         taken(spout, 1)
         time.sleep(0.2)
         assert spout.next_tuple() is None
-        assert post(spout.port, "same", b"another")[0] == 422
         spout.ack("same")
         assert {answer.result(10)[0] for answer in answers} == {200}
         spout.ack("same")  # of no emission: says nothing
+
+
+def test_of_two_bodies_with_one_id_neither_is_told_a_verdict_before_there_is_one(senders: ThreadPoolExecutor) -> None:
+    with opened(HttpPushSpout(port=0)) as spout:  # what is done may be either of them
+        first = senders.submit(post, spout.port, "same")
+        (message,) = taken(spout, 1)
+        code, text = post(spout.port, "same", b"another")
+        assert (code, text.endswith("send it again, with the same id")) == (503, True)
+        spout.refuse(message.id)
+        assert first.result(10)[0] == 422
+        second = senders.submit(post, spout.port, "same", b"another")
+        taken(spout, 1)
+        spout.ack("same")
+        assert second.result(10)[0] == 200
 
 
 def test_one_who_has_waited_too_long_may_send_again_and_join(senders: ThreadPoolExecutor) -> None:
