@@ -19,7 +19,7 @@ from trident.base.trees import Ids
 from trident.coordinators.acking.trees import Ackers
 from trident.engine import messages
 
-_SPOUTS = "trident.spouts.queue.child"
+_SPOUTS = "trident.spouts.queue.process.child"
 _LOOK_S = 0.01
 
 

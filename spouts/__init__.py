@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
     from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
-    from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
-    from trident.spouts.queue.http_push import HttpPushSpout
-    from trident.spouts.queue.kafka_acking import AckingKafkaSpout
+    from trident.spouts.queue.bodies.body import FieldsBody, JsonBody, RawBody
+    from trident.spouts.queue.http.spout import HttpPushSpout
+    from trident.spouts.queue.kafka.spout import AckingKafkaSpout
     from trident.spouts.queue.message import Message
-    from trident.spouts.queue.rabbitmq import RabbitSpout
+    from trident.spouts.queue.rabbitmq.spout import RabbitSpout
     from trident.spouts.queue.received import Received, UnreadableError
-    from trident.spouts.queue.redis_streams import RedisStreamSpout
+    from trident.spouts.queue.redis.spout import RedisStreamSpout
     from trident.spouts.queue.waits import ProgressiveWait, SleepWait, WaitStrategy
     from trident.spouts.ticking import MissedTicks
     from trident.spouts.ticks import TickSpout
@@ -53,21 +53,21 @@ _MODULES = {
     "trident.spouts.python.non_transactional": ("NonTransactionalSpout",),
     "trident.spouts.python.spout": ("PythonSpout",),
     "trident.spouts.queue.acking": ("AckingSpout", "SpoutContext", "SpoutHook"),
-    "trident.spouts.queue.bodies": (
+    "trident.spouts.queue.bodies.body": (
         "FieldsBody",
         "JsonBody",
         "RawBody",
     ),
-    "trident.spouts.queue.http_push": ("HttpPushSpout",),
-    "trident.spouts.queue.kafka_acking": ("AckingKafkaSpout",),
+    "trident.spouts.queue.http.spout": ("HttpPushSpout",),
+    "trident.spouts.queue.kafka.spout": ("AckingKafkaSpout",),
     "trident.base.failure": ("Failure",),
     "trident.spouts.queue.message": ("Message",),
-    "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
+    "trident.spouts.queue.rabbitmq.spout": ("RabbitSpout",),
     "trident.spouts.queue.received": (
         "Received",
         "UnreadableError",
     ),
-    "trident.spouts.queue.redis_streams": ("RedisStreamSpout",),
+    "trident.spouts.queue.redis.spout": ("RedisStreamSpout",),
     "trident.spouts.queue.waits": ("ProgressiveWait", "SleepWait", "WaitStrategy"),
     "trident.spouts.ticking": ("MissedTicks",),
     "trident.spouts.ticks": ("TickSpout",),

@@ -15,8 +15,8 @@ from integration_tests.queues.spouts import ids, none_within, opened, taken, tak
 from trident.base.errors import FatalError, RetryableError
 from trident.local.rabbitmq import LocalRabbit
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.bodies import JsonBody
-from trident.spouts.queue.rabbitmq import RabbitSpout
+from trident.spouts.queue.bodies.body import JsonBody
+from trident.spouts.queue.rabbitmq.spout import RabbitSpout
 
 PAYLOAD = "of-ann-only"
 

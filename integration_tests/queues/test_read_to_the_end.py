@@ -16,9 +16,9 @@ from integration_tests.queues.slow_line import Line, through
 from integration_tests.queues.spouts import opened, taken
 from trident.base.ranges import OffsetRange
 from trident.local.rabbitmq import LocalRabbit
-from trident.spouts.queue.bodies import JsonBody
-from trident.spouts.queue.instance import SpoutInstance
-from trident.spouts.queue.rabbitmq import RabbitSpout
+from trident.spouts.queue.bodies.body import JsonBody
+from trident.spouts.queue.process.instance import SpoutInstance
+from trident.spouts.queue.rabbitmq.spout import RabbitSpout
 from trident.spouts.queue.source import AckingSource
 
 KINDS: dict[str, dict[str, object]] = {"classic": {}, "quorum": {"x-queue-type": "quorum"}}

@@ -23,7 +23,7 @@ from trident.local.rabbitmq import LocalRabbit
 from trident.local.redis import LocalRedis
 from trident.spouts import RabbitSpout, RedisStreamSpout
 from trident.spouts.queue.acking import AckingSpout
-from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.process.instance import SpoutInstance
 from trident.spouts.queue.spout import QueueSpout
 from trident.state import StateKind
 

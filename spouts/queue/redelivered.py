@@ -6,8 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from trident.spouts.queue.lasting import Doubling
 from trident.spouts.queue.message import Message
+from trident.spouts.queue.process.lasting import Doubling
 from trident.spouts.queue.received import shown_id
 
 _log = logging.getLogger("trident.coordinator")

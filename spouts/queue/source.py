@@ -17,9 +17,9 @@ from trident.spouts.base import OffsetsLostError, Start
 from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.lasting import STARTING
 from trident.spouts.queue.message import Message, Values
 from trident.spouts.queue.pending import Delivery, GivenBack, Known, PendingMessages
+from trident.spouts.queue.process.lasting import STARTING
 from trident.spouts.queue.redelivered import Redelivered
 
 _log = logging.getLogger("trident.coordinator")

@@ -8,8 +8,8 @@ from typing import ClassVar
 from trident.base.checks import check_count, check_duration
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.spouts.queue.acking import AckingSpout
-from trident.spouts.queue.instance import SpoutInstance
-from trident.spouts.queue.methods import check_methods
+from trident.spouts.queue.process.instance import SpoutInstance
+from trident.spouts.queue.process.methods import check_methods
 from trident.spouts.queue.source import AckingSource
 
 

@@ -112,7 +112,7 @@ REPORTING: Final = (
     ),
     Mutant(
         "one message in so many is measured",
-        "spouts/queue/calling.py",
+        "spouts/queue/process/calling.py",
         "            if serial % SAMPLED == 0:\n",
         "            if True:\n",
         _LATENCY,

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from trident.base.errors import FatalError, RetryableError
-from trident.spouts.queue.kafka_errors import GroupPlace, classify
+from trident.spouts.queue.kafka.errors import GroupPlace, classify
 
 PLACE = GroupPlace("127.0.0.1:9", ("t", "u"), "g")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
+from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition
 
 ONE = TopicPartition("t", 0)
 TWO = TopicPartition("t", 1)

@@ -11,9 +11,9 @@ from pathlib import Path
 from pyspark import cloudpickle
 
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.instance import SpoutInstance
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
+from trident.spouts.queue.process.instance import SpoutInstance
 
 LONGEST_S = 15.0
 

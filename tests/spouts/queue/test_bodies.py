@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trident.base.errors import ConfigurationError
-from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
-from trident.spouts.queue.ddl import DeclaredField, FieldType, declared_fields
+from trident.spouts.queue.bodies.body import FieldsBody, JsonBody, RawBody
+from trident.spouts.queue.bodies.ddl import DeclaredField, FieldType, declared_fields
 from trident.spouts.queue.received import Received, UnreadableError, id_problem
 
 SECRET = "of-ann-only"

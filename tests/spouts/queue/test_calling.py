@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.spouts.queue.file_queue import FileQueueSpout
-from trident.spouts.queue import calling
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.calling import SpoutLoop
-from trident.spouts.queue.lasting import Doubling, HeldBack
 from trident.spouts.queue.message import Message
-from trident.spouts.queue.wire import Hangs
-from trident.spouts.queue.writing import Writer
+from trident.spouts.queue.process import calling
+from trident.spouts.queue.process.calling import SpoutLoop
+from trident.spouts.queue.process.lasting import Doubling, HeldBack
+from trident.spouts.queue.process.wire import Hangs
+from trident.spouts.queue.process.writing import Writer
 
 
 def test_what_lasts_is_told_whenever_twice_as_much_time_has_passed() -> None:

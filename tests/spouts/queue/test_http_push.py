@@ -18,7 +18,7 @@ import pytest
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.spouts import HttpPushSpout, JsonBody
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.http_desk import Answer, PushDesk
+from trident.spouts.queue.http.desk import Answer, PushDesk
 from trident.spouts.queue.message import Message
 
 SECRET = "of-ann-only"

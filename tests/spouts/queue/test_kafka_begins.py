@@ -13,11 +13,11 @@ from confluent_kafka import TopicPartition as Place
 from tests.spouts.queue.test_kafka_member import Client
 from trident.base.errors import FatalError
 from trident.spouts.base import StartAt
-from trident.spouts.queue.kafka_commits import GroupCommits
-from trident.spouts.queue.kafka_errors import GroupPlace
-from trident.spouts.queue.kafka_exposed import ExposedRecords
-from trident.spouts.queue.kafka_member import GroupMember
-from trident.spouts.queue.kafka_offsets import TopicPartition
+from trident.spouts.queue.kafka.commits import GroupCommits
+from trident.spouts.queue.kafka.errors import GroupPlace
+from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.member import GroupMember
+from trident.spouts.queue.kafka.offsets import TopicPartition
 
 
 class NotingClient(Client):

@@ -9,10 +9,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from trident.base.errors import FatalError
-from trident.spouts.queue.kafka_commits import GroupCommits
-from trident.spouts.queue.kafka_errors import GroupPlace
-from trident.spouts.queue.kafka_exposed import ExposedRecords
-from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
+from trident.spouts.queue.kafka.commits import GroupCommits
+from trident.spouts.queue.kafka.errors import GroupPlace
+from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition
 
 ONE = TopicPartition("t", 0)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from trident.spouts.queue.kafka_exposed import ExposedRecords
-from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, id_of, place_named
+from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, id_of, place_named
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from trident.base.errors import ConfigurationError
-from trident.spouts.queue.kafka_acking import AckingKafkaSpout
+from trident.spouts.queue.kafka.spout import AckingKafkaSpout
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from trident.spouts.queue.kafka_errors import GroupPlace
-from trident.spouts.queue.kafka_offsets import TopicPartition
-from trident.spouts.queue.kafka_others import OtherMembers
+from trident.spouts.queue.kafka.errors import GroupPlace
+from trident.spouts.queue.kafka.offsets import TopicPartition
+from trident.spouts.queue.kafka.others import OtherMembers
 
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
 

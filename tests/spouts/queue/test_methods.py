@@ -11,7 +11,7 @@ from tests.spouts.queue.file_queue import FileQueueSpout
 from trident.base.errors import ConfigurationError, FatalError
 from trident.spouts.queue.acking import AckingSpout, SpoutHook
 from trident.spouts.queue.message import Message
-from trident.spouts.queue.pickling import checked
+from trident.spouts.queue.process.pickling import checked
 from trident.spouts.queue.spout import QueueSpout
 
 

@@ -19,10 +19,10 @@ from tests.spouts.queue.processes import LONGEST_S, is_gone, running, taken, unt
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
 from trident.spouts import HttpPushSpout
-from trident.spouts.queue import calling, child, instance
 from trident.spouts.queue.acking import SpoutContext, SpoutHook
 from trident.spouts.queue.message import Message
-from trident.spouts.queue.wire import Hangs
+from trident.spouts.queue.process import calling, child, instance
+from trident.spouts.queue.process.wire import Hangs
 
 ROOT = Path(__file__).parents[3]
 
@@ -391,7 +391,7 @@ from pathlib import Path
 from pyspark import cloudpickle
 from tests.spouts.queue.file_queue import FileQueueSpout, Misbehaviour
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.process.instance import SpoutInstance
 started = SpoutInstance(cloudpickle.dumps(FileQueueSpout(Path(sys.argv[1]))), SpoutContext("s", 1))
 started.set_active(True)
 started.wait_for_first(30)

@@ -9,7 +9,7 @@ import pytest
 
 from trident.base.errors import FatalError
 from trident.spouts import JsonBody, RabbitSpout
-from trident.spouts.queue.rabbitmq_line import Delivered, RabbitLine
+from trident.spouts.queue.rabbitmq.line import Delivered, RabbitLine
 
 
 class Line:

@@ -9,8 +9,8 @@ import pytest
 from pika import exceptions
 
 from trident.base.errors import FatalError, RetryableError
-from trident.spouts.queue.rabbitmq import RabbitSpout
-from trident.spouts.queue.rabbitmq_errors import RabbitPlace, cancelled, classify
+from trident.spouts.queue.rabbitmq.errors import RabbitPlace, cancelled, classify
+from trident.spouts.queue.rabbitmq.spout import RabbitSpout
 
 PLACE = RabbitPlace("127.0.0.1:9", "/", "q")
 

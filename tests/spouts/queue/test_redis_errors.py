@@ -6,9 +6,9 @@ import pytest
 from redis import exceptions
 
 from trident.base.errors import FatalError, RetryableError
-from trident.spouts.queue.redis_errors import RedisPlace, classify
-from trident.spouts.queue.redis_group import StreamGroup
-from trident.spouts.queue.redis_streams import RedisStreamSpout
+from trident.spouts.queue.redis.errors import RedisPlace, classify
+from trident.spouts.queue.redis.group import StreamGroup
+from trident.spouts.queue.redis.spout import RedisStreamSpout
 
 PLACE = RedisPlace("127.0.0.1:9", "s", "g")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from multiprocessing import Pipe
 
-from trident.spouts.queue.wire import Emitted
-from trident.spouts.queue.writing import Writer
+from trident.spouts.queue.process.wire import Emitted
+from trident.spouts.queue.process.writing import Writer
 
 LONG_S = 10
 

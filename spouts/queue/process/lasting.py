@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from trident.spouts.queue.wire import HoldsBack
+from trident.spouts.queue.process.wire import HoldsBack
 
 LONG_S: Final = 10.0
 """After so many seconds it is said first."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable, Set
 from typing import Final
 
-from trident.spouts.queue.kafka_errors import GroupPlace
-from trident.spouts.queue.kafka_offsets import TopicPartition
+from trident.spouts.queue.kafka.errors import GroupPlace
+from trident.spouts.queue.kafka.offsets import TopicPartition
 
 _log = logging.getLogger("trident.queues")
 _LASTS_S: Final = 120.0

@@ -13,9 +13,9 @@ from confluent_kafka import TopicPartition as Place
 
 from trident.base.errors import TridentError
 from trident.spouts.base import StartAt
-from trident.spouts.queue.kafka_clients import admin_of, member_of
-from trident.spouts.queue.kafka_commits import GroupCommits, partition_of, position_in
-from trident.spouts.queue.kafka_errors import (
+from trident.spouts.queue.kafka.clients import admin_of, member_of
+from trident.spouts.queue.kafka.commits import GroupCommits, partition_of, position_in
+from trident.spouts.queue.kafka.errors import (
     GroupPlace,
     classify,
     is_away,
@@ -24,11 +24,11 @@ from trident.spouts.queue.kafka_errors import (
     lost_position,
     smaller_horizon,
 )
-from trident.spouts.queue.kafka_exposed import ExposedRecords
-from trident.spouts.queue.kafka_notes import horizon_in
-from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition, place_named
-from trident.spouts.queue.kafka_others import OtherMembers
-from trident.spouts.queue.kafka_watch import TopicWatch
+from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.notes import horizon_in
+from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named
+from trident.spouts.queue.kafka.others import OtherMembers
+from trident.spouts.queue.kafka.watch import TopicWatch
 
 _PATIENCE_S: Final = 10.0
 _PATIENCES_S: Final = (1.0, 3.0, _PATIENCE_S)

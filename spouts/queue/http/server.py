@@ -17,8 +17,8 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Final, cast
 
 from trident.base.errors import FatalError, RetryableError
-from trident.spouts.queue.bodies import Body
-from trident.spouts.queue.http_desk import Answer, PushDesk
+from trident.spouts.queue.bodies.body import Body
+from trident.spouts.queue.http.desk import Answer, PushDesk
 from trident.spouts.queue.message import Message, body_digest
 from trident.spouts.queue.received import Received, UnreadableError, id_problem
 

@@ -17,15 +17,15 @@ from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.topics import checked_topics
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import check_name
-from trident.spouts.queue.bodies import Body, RawBody, checked_body
-from trident.spouts.queue.kafka_offsets import TopicPartition, id_of
+from trident.spouts.queue.bodies.body import Body, RawBody, checked_body
+from trident.spouts.queue.kafka.offsets import TopicPartition, id_of
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import Received, UnreadableError, unreadable
 
 if TYPE_CHECKING:
     from confluent_kafka import Message as Record
 
-    from trident.spouts.queue.kafka_member import GroupMember
+    from trident.spouts.queue.kafka.member import GroupMember
 
 _COMMITS: Final = "nothing: positions are kept in the group, and committed when their records are done"
 _TAKEN: Final = {
@@ -114,8 +114,8 @@ class AckingKafkaSpout(AckingSpout):
 
     def open(self, context: SpoutContext) -> None:
         """Look at the topics and join the group; raises `RetryableError` where the brokers are away."""
-        from trident.spouts.queue.kafka_errors import GroupPlace
-        from trident.spouts.queue.kafka_member import GroupMember
+        from trident.spouts.queue.kafka.errors import GroupPlace
+        from trident.spouts.queue.kafka.member import GroupMember
 
         self._emitted.clear()
         self._again.clear()

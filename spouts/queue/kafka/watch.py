@@ -10,7 +10,7 @@ from typing import Final, cast
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from trident.spouts.queue.kafka_errors import GroupPlace, classify, exchanged, is_away
+from trident.spouts.queue.kafka.errors import GroupPlace, classify, exchanged, is_away
 
 _PATIENCE_S: Final = 10.0
 _LOOK_S: Final = 10.0

@@ -16,14 +16,14 @@ from trident.base.policies import policy_of
 from trident.spouts.base import StartAt
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import Address, check_name, checked_address, require_client
-from trident.spouts.queue.bodies import Body, FieldsBody, RawBody, checked_body
+from trident.spouts.queue.bodies.body import Body, FieldsBody, RawBody, checked_body
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import Received, UnreadableError, unreadable
 
 if TYPE_CHECKING:
     from redis import Redis
 
-    from trident.spouts.queue.redis_group import Entry, StreamGroup
+    from trident.spouts.queue.redis.group import Entry, StreamGroup
 
 _AT_ONCE: Final = 1_000
 _RESERVED: Final = frozenset(("protocol", "decode_responses", "encoding", "encoding_errors"))
@@ -110,8 +110,8 @@ class RedisStreamSpout(AckingSpout):
 
     def open(self, context: SpoutContext) -> None:
         """Connect and look at what is pending; raises `RetryableError` where the server is away."""
-        from trident.spouts.queue.redis_errors import RedisPlace
-        from trident.spouts.queue.redis_group import StreamGroup, connected
+        from trident.spouts.queue.redis.errors import RedisPlace
+        from trident.spouts.queue.redis.group import StreamGroup, connected
 
         places = [RedisPlace(self._address.shown, stream, self._group) for stream in self._streams]
         self._client = client = connected(self._address.url, places[0])

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from trident.spouts.queue.ddl import DeclaredField, FieldType
+from trident.spouts.queue.bodies.ddl import DeclaredField, FieldType
 from trident.spouts.queue.received import UnreadableError
 
 _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from trident.base.errors import FatalError
-from trident.spouts.queue.redis_errors import (
+from trident.spouts.queue.redis.errors import (
     RedisPlace,
     begun_anew,
     classify,

@@ -20,7 +20,7 @@ from pika.exceptions import AMQPError, ConnectionWrongStateError
 from pika.spec import Basic, BasicProperties
 
 from trident.base.errors import FatalError, RetryableError, TridentError
-from trident.spouts.queue.rabbitmq_errors import RabbitPlace, cancelled, classify, failed, stream_refused
+from trident.spouts.queue.rabbitmq.errors import RabbitPlace, cancelled, classify, failed, stream_refused
 
 _TURN_S: Final = 1
 """How long one look at the connection waits; what is to be settled ends it."""

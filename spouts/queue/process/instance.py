@@ -19,11 +19,11 @@ from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency, RollingLatency
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.lasting import STARTING, Doubling
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
-from trident.spouts.queue.pickling import unpickled
-from trident.spouts.queue.wire import (
+from trident.spouts.queue.process.lasting import STARTING, Doubling
+from trident.spouts.queue.process.pickling import unpickled
+from trident.spouts.queue.process.wire import (
     Ack,
     Alive,
     Closed,
@@ -49,7 +49,8 @@ _SILENT_LOOKS: Final = 10
 """After so many looks a process that says nothing is named, and again whenever twice as many have passed."""
 _STARTING_LOOKS: Final = 30
 """As many for a process that has not said its first word: it imports Spark and more first."""
-_ROOT: Final = str(Path(__file__).parents[3])
+_ROOT: Final = str(Path(__file__).parents[4])
+_CHILD: Final = "trident.spouts.queue.process.child"
 
 
 class SpoutInstance:
@@ -74,7 +75,14 @@ class SpoutInstance:
         self._end = ours
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-                [sys.executable, "-P", "-m", "trident.spouts.queue.child", str(theirs.fileno()), str(os.getpid())],
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "trident.spouts.queue.process.child",
+                    str(theirs.fileno()),
+                    str(os.getpid()),
+                ],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_ROOT, *sys.path)))},

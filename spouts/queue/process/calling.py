@@ -14,11 +14,23 @@ from trident.base.failure import Failure
 from trident.base.latency import SAMPLED
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
-from trident.spouts.queue.lasting import LONG_S, Doubling, HeldBack
-from trident.spouts.queue.pickling import checked, pickled
+from trident.spouts.queue.process.lasting import LONG_S, Doubling, HeldBack
+from trident.spouts.queue.process.pickling import checked, pickled
+from trident.spouts.queue.process.wire import (
+    Ack,
+    Alive,
+    Closed,
+    Fail,
+    Hangs,
+    Idle,
+    Raised,
+    Refuse,
+    Said,
+    SetActive,
+    Stop,
+)
+from trident.spouts.queue.process.writing import Writer
 from trident.spouts.queue.waits import INACTIVE_S
-from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Refuse, Said, SetActive, Stop
-from trident.spouts.queue.writing import Writer
 
 QUIET_S: Final = 0.2
 """For so long there has to be nothing, from the beginning on or since the last message, before it is said that there is

@@ -8,7 +8,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Final
 
-from trident.spouts.queue.wire import Emitted, Heard
+from trident.spouts.queue.process.wire import Emitted, Heard
 
 AT_ONCE: Final = 1_000
 COLLECTED_FOR_S: Final = 0.01

@@ -12,12 +12,12 @@ from trident.base.checks import check_count, check_duration, check_text, refused
 from trident.base.errors import ConfigurationError
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import check_name
-from trident.spouts.queue.bodies import Body, RawBody, checked_body
+from trident.spouts.queue.bodies.body import Body, RawBody, checked_body
 from trident.spouts.queue.message import Message
 
 if TYPE_CHECKING:
-    from trident.spouts.queue.http_desk import PushDesk
-    from trident.spouts.queue.http_server import PushServer
+    from trident.spouts.queue.http.desk import PushDesk
+    from trident.spouts.queue.http.server import PushServer
 
 _log = logging.getLogger("trident.queues")
 _MOST_PORTS: Final = 65_535
@@ -89,8 +89,8 @@ class HttpPushSpout(AckingSpout):
 
     def open(self, context: SpoutContext) -> None:
         """Listen; raises `RetryableError` where another program has the port."""
-        from trident.spouts.queue.http_desk import PushDesk
-        from trident.spouts.queue.http_server import PushRules, PushServer
+        from trident.spouts.queue.http.desk import PushDesk
+        from trident.spouts.queue.http.server import PushRules, PushServer
 
         rules = PushRules(
             self._path, self._body, self._max_body, self._wait_s, self.max_pending, self.horizon > 0, self._token
@@ -114,7 +114,7 @@ class HttpPushSpout(AckingSpout):
 
     def refuse(self, id_: str | None) -> None:
         """Answer 422 to all who have posted the message: another one with its id is done or under way."""
-        from trident.spouts.queue.http_desk import Answer
+        from trident.spouts.queue.http.desk import Answer
 
         self._opened().settle(id_ or "", Answer.OTHER)
 
@@ -138,7 +138,7 @@ class HttpPushSpout(AckingSpout):
         return self._desk
 
     def _settle(self, id_: str | None, *, is_done: bool) -> None:
-        from trident.spouts.queue.http_desk import Answer
+        from trident.spouts.queue.http.desk import Answer
 
         self._opened().settle(id_ or "", Answer.DONE if is_done else Answer.FAILED)
 

@@ -10,7 +10,7 @@ from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient
 
 from trident.base.errors import FatalError
-from trident.spouts.queue.kafka_errors import GroupPlace
+from trident.spouts.queue.kafka.errors import GroupPlace
 
 _OURS: Final = {
     "enable.auto.commit": "false",

@@ -20,9 +20,9 @@ from typing import Final
 
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout
-from trident.spouts.queue.calling import SpoutError, SpoutLoop
-from trident.spouts.queue.wire import Logged, Raised, Stop
-from trident.spouts.queue.writing import Writer
+from trident.spouts.queue.process.calling import SpoutError, SpoutLoop
+from trident.spouts.queue.process.wire import Logged, Raised, Stop
+from trident.spouts.queue.process.writing import Writer
 
 GRACE_S: Final = 5.0
 """How long a call may still take when the coordinator is gone."""

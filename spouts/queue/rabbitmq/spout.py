@@ -11,12 +11,12 @@ from trident.base.checks import check_count, check_text
 from trident.base.errors import FatalError
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import check_name, checked_address, require_client
-from trident.spouts.queue.bodies import Body, RawBody, checked_body
+from trident.spouts.queue.bodies.body import Body, RawBody, checked_body
 from trident.spouts.queue.message import Message, body_digest
 from trident.spouts.queue.received import Received, UnreadableError, id_problem, other_message, shown_id, unreadable
 
 if TYPE_CHECKING:
-    from trident.spouts.queue.rabbitmq_line import Delivered, RabbitLine
+    from trident.spouts.queue.rabbitmq.line import Delivered, RabbitLine
 
 _MOST: Final = 65_535
 """What AMQP has room for in a consumer's prefetch."""
@@ -84,8 +84,8 @@ class RabbitSpout(AckingSpout):
 
     def open(self, context: SpoutContext) -> None:
         """Connect and look at the queue; raises `RetryableError` where the broker is away."""
-        from trident.spouts.queue.rabbitmq_errors import RabbitPlace
-        from trident.spouts.queue.rabbitmq_line import RabbitLine
+        from trident.spouts.queue.rabbitmq.errors import RabbitPlace
+        from trident.spouts.queue.rabbitmq.line import RabbitLine
 
         self._made_up = uuid.uuid4().hex
         self._tags = {}

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Set
 
-from trident.spouts.queue.kafka_offsets import TopicPartition
+from trident.spouts.queue.kafka.offsets import TopicPartition
 
 Place = tuple[TopicPartition, int]
 

@@ -10,10 +10,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from trident.base.errors import TridentError
-from trident.spouts.queue.kafka_errors import GroupPlace, classify, is_away, is_moved
-from trident.spouts.queue.kafka_exposed import ExposedRecords
-from trident.spouts.queue.kafka_notes import is_of_another_topic, note_of
-from trident.spouts.queue.kafka_offsets import OffsetsInFlight, TopicPartition
+from trident.spouts.queue.kafka.errors import GroupPlace, classify, is_away, is_moved
+from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.notes import is_of_another_topic, note_of
+from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition
 
 _NONE: Final = -1001
 _COMMIT_S: Final = 1.0

@@ -9,8 +9,8 @@ from typing import ClassVar, Final, NoReturn, Protocol
 
 from trident.base.checks import check_able, check_text
 from trident.base.errors import ConfigurationError
-from trident.spouts.queue.ddl import DeclaredField, declared_fields, misspelt
-from trident.spouts.queue.fitting import fields_of, texts_of
+from trident.spouts.queue.bodies.ddl import DeclaredField, declared_fields, misspelt
+from trident.spouts.queue.bodies.fitting import fields_of, texts_of
 from trident.spouts.queue.message import Values
 from trident.spouts.queue.received import Received, UnreadableError
 

@@ -1,0 +1,1 @@
+"""What is in the body of a message, and how it becomes values."""

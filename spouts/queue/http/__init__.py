@@ -1,0 +1,1 @@
+"""Messages that are posted, and answered when they are done."""

@@ -1,0 +1,1 @@
+"""Kafka read by a consumer group, record by record."""
