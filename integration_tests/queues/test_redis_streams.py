@@ -246,7 +246,17 @@ def test_a_login_that_is_refused(redis_server: LocalRedis, login: str) -> None:
 
 
 def test_the_least_rights_are_enough_and_less_is_said(redis_server: LocalRedis, stream: Stream) -> None:
-    rights = ["+xreadgroup", "+xautoclaim", "+xclaim", "+xack", "+xinfo|stream", "+xinfo|groups", "+multi", "+exec"]
+    rights = [
+        "+xreadgroup",
+        "+xautoclaim",
+        "+xclaim",
+        "+xack",
+        "+xinfo|stream",
+        "+xinfo|groups",
+        "+xgroup|setid",
+        "+multi",
+        "+exec",
+    ]
     stream.client.execute_command("ACL", "SETUSER", "reader", "on", f">{PAYLOAD}", f"~{stream.name}", *rights)
     url = f"redis://reader:{PAYLOAD}@{redis_server.address}/0"
     added = stream.add(2)
@@ -351,6 +361,29 @@ def test_entries_that_were_trimmed_unread_stop_once(stream: Stream) -> None:
     refused(stream.spout(), "6 entries were deleted or trimmed before the group had read them")
     with opened(stream.spout()) as spout:
         assert len(taken(spout, 4)) == 4
+
+
+@pytest.mark.parametrize("may_set", [True, False])
+def test_that_all_is_trimmed_unread_is_said_once(redis_server: LocalRedis, stream: Stream, may_set: bool) -> None:
+    stream.client.execute_command("ACL", "SETUSER", "trimmed", "on", f">{PAYLOAD}", "~*", "+@all")
+    url = f"redis://trimmed:{PAYLOAD}@{redis_server.address}/0"
+    if not may_set:
+        stream.client.execute_command("ACL", "SETUSER", "trimmed", "-xgroup|setid")
+    stream.add(1)
+    with opened(stream.spout()) as spout:
+        spout.ack(taken(spout, 1)[0].id)
+    newest = stream.add(3)[-1]
+    stream.client.xtrim(stream.name, maxlen=0, approximate=False)
+    said = refused(stream.spout(url=url), "3 entries were deleted or trimmed before the group had read them")
+    by_hand = f"XGROUP SETID {stream.name} g {newest} ENTRIESREAD 4"
+    assert (by_hand in said) is not may_set
+    if not may_set:
+        refused(stream.spout(url=url), by_hand)
+        stream.client.execute_command(*by_hand.split())
+    with opened(stream.spout(url=url)) as spout:
+        assert none_within(spout, 0.1)
+        added = stream.add(1)
+        assert ids(taken(spout, 1)) == added
 
 
 def test_a_trim_of_what_is_done_is_no_loss(stream: Stream) -> None:

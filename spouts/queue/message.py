@@ -34,7 +34,7 @@ class Message:
     """A short text that another message with the same id has not, such as a hash of the body; empty where none is.
 
     It is remembered beside the id: what comes with the id and another digest is another message, and is refused. A
-    source whose server makes the ids needs none.
+    source needs none whose ids no other message ever has, also where the source was made again or put back.
     """
 
 

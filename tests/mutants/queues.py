@@ -17,6 +17,7 @@ _HTTP = ("tests/spouts/queue/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
 _TO_THE_END = ("integration_tests/queues/test_read_to_the_end.py",)
 _REDIS = ("integration_tests/queues/test_redis_streams.py",)
+_OTHER_ENTRIES = ("integration_tests/queues/test_other_entries.py",)
 _KAFKA = ("integration_tests/queues/test_kafka_acking.py",)
 
 QUEUES: Final = (
@@ -342,5 +343,33 @@ QUEUES: Final = (
         "    if places > type_.scale or",
         "    if",
         _BODIES,
+    ),
+    Mutant(
+        "queue: what a topic that was made again has is not skipped",
+        "spouts/queue/kafka/member.py",
+        "{place.topic for place in found if has_position(place)} | done_in",
+        "{place.topic for place in placed}",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: an entry is told from another one with its id",
+        "spouts/queue/redis/spout.py",
+        "entry.is_redelivered, _digest(entry.fields))",
+        "entry.is_redelivered)",
+        _OTHER_ENTRIES,
+    ),
+    Mutant(
+        "queue: that all is trimmed unread is said once",
+        "spouts/queue/redis/group.py",
+        "            self._client.xgroup_setid(place.stream, place.group, newest, entries_read=added)\n",
+        "            pass\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: no verdict about two bodies before there is one",
+        "spouts/queue/http/desk.py",
+        "else Answer.UNCLEAR",
+        "else Answer.OTHER",
+        _HTTP,
     ),
 )

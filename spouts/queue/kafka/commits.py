@@ -151,7 +151,12 @@ def position_in(place: Place, ids: Mapping[str, str]) -> int | None:
     One that somebody else has committed, as tools do, is believed.
     """
     is_of_another = is_of_another_topic(place.metadata or "", ids.get(place.topic, ""))
-    return None if is_of_another or place.offset == _NONE else place.offset
+    return place.offset if has_position(place) and not is_of_another else None
+
+
+def has_position(place: Place) -> bool:
+    """Tell whether anything is committed, in whichever topic of the name."""
+    return place.offset != _NONE
 
 
 def partition_of(place: Place) -> TopicPartition:

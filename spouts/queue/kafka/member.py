@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition as Place
 from trident.base.errors import TridentError
 from trident.spouts.base import StartAt
 from trident.spouts.queue.kafka.clients import admin_of, member_of
-from trident.spouts.queue.kafka.commits import GroupCommits, partition_of, position_in
+from trident.spouts.queue.kafka.commits import GroupCommits, has_position, partition_of, position_in
 from trident.spouts.queue.kafka.errors import (
     GroupPlace,
     classify,
@@ -26,7 +26,7 @@ from trident.spouts.queue.kafka.errors import (
 )
 from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.notes import horizon_in
-from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named
+from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named, topic_named
 from trident.spouts.queue.kafka.others import OtherMembers
 from trident.spouts.queue.kafka.watch import TopicWatch
 
@@ -89,7 +89,7 @@ class GroupMember:
         partitions = self._require_topics()
         self._topics.open(admin)
         self._others = OtherMembers(self._place, partitions)
-        self._unbegun = self._look_where_it_begins(partitions, horizon)
+        self._unbegun = self._look_where_it_begins(partitions, horizon, {topic_named(id_) for id_ in known})
         places = (place_named(id_, self._topics.ids) for id_ in known)
         self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
         self._commits = GroupCommits(self._place, self._flight, self._exposed, self._topics.ids)
@@ -248,8 +248,13 @@ class GroupMember:
             partitions += [TopicPartition(topic, number) for number in found.partitions]
         return partitions
 
-    def _look_where_it_begins(self, partitions: Iterable[TopicPartition], horizon: int = 0) -> set[TopicPartition]:
+    def _look_where_it_begins(
+        self, partitions: Iterable[TopicPartition], horizon: int = 0, done_in: Set[str] = frozenset()
+    ) -> set[TopicPartition]:
         """Return the partitions that there are of topics in which the group has no position at all.
+
+        One in a topic that had the name before is one, and so is a record of it that is done (`done_in`): nobody was to
+        skip what a topic has that was made again.
 
         To be asked before the group is joined, and of all partitions: of those that a member is given, none may have a
         position because they came later, or because another member has just placed the others. Raises `FatalError`
@@ -260,7 +265,7 @@ class GroupMember:
         before = max((horizon_in(place.metadata or "") for place in placed), default=0)
         if 0 < horizon < before:
             raise smaller_horizon(self._place, before, horizon)
-        begun = {place.topic for place in placed}
+        begun = {place.topic for place in found if has_position(place)} | done_in
         return {partition_of(place) for place in found if place.topic not in begun}
 
     def _stand(self, partitions: Sequence[Place]) -> Sequence[Place]:

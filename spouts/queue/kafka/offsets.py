@@ -120,3 +120,8 @@ def place_named(id_: str, topic_ids: Mapping[str, str]) -> tuple[TopicPartition,
     if len(parts) != 3 or topic_ids.get(parts[0]) != made or not (parts[1] + parts[2]).isdecimal():
         return None
     return TopicPartition(parts[0], int(parts[1])), int(parts[2])
+
+
+def topic_named(id_: str) -> str:
+    """Return the name of the topic that a record is of by its id, whichever topic had the name; else empty."""
+    return id_.split("/", 1)[0] if "/" in id_ else ""

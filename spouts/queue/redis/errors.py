@@ -55,7 +55,7 @@ def classify(error: exceptions.RedisError | OSError, place: RedisPlace) -> Tride
         return FatalError(
             f"{place}: Redis has refused the login or the command. {_KEPT}. Check user and password in url; the rights "
             "that are needed: ACL SETUSER user ~STREAM +xreadgroup +xautoclaim +xclaim +xack +xinfo|stream "
-            "+xinfo|groups +multi +exec (and +xgroup|create for create_group)"
+            "+xinfo|groups +xgroup|setid +multi +exec (and +xgroup|create for create_group)"
         )
     if isinstance(error, _PASSING) or said.startswith(_WORDS):
         return RetryableError(f"{place}: the server is away, or can't answer now ({type(error).__name__}). {_KEPT}")
@@ -92,11 +92,15 @@ def lost_entries(place: RedisPlace, ids: Sequence[str]) -> FatalError:
     )
 
 
-def lost_unread(place: RedisPlace, count: int) -> FatalError:
-    """Return the error for entries that are gone from the stream and were never delivered to the group."""
+def lost_unread(place: RedisPlace, count: int, way_on: str) -> FatalError:
+    """Return the error for entries that are gone from the stream and were never delivered to the group.
+
+    `way_on` is what has to be said to Redis before a run goes on; empty where nothing has.
+    """
+    goes_on = f"a run goes on without these behind {way_on}" if way_on else "the next run goes on without these"
     return FatalError(
         f"{place}: {count:,} entries were deleted or trimmed before the group had read them. They are lost; all others "
-        "are as they were, and the next run goes on without these. Give the stream more room (MAXLEN) than what is "
+        f"are as they were, and {goes_on}. Give the stream more room (MAXLEN) than what is "
         "added while no run is there"
     )
 

@@ -213,7 +213,20 @@ class StreamGroup:
         first = cast("tuple[bytes, object] | None", stream.get("first-entry"))
         is_all_unread = first is None or _number(_text(first[0])) > _number(_text(group["last-delivered-id"]))
         if is_all_unread and added - read - length > 0:
-            raise lost_unread(self._place, added - read - length)
+            way_on = "" if first is not None else self._way_past(_text(stream["last-generated-id"]), added)
+            raise lost_unread(self._place, added - read - length, way_on)
+
+    def _way_past(self, newest: str, added: int) -> str:
+        """Move the group behind what is gone, where nothing is left whose delivery would do so; else say how to.
+
+        What was added since has a higher id, and is delivered.
+        """
+        place = self._place
+        try:
+            self._client.xgroup_setid(place.stream, place.group, newest, entries_read=added)
+        except (RedisError, OSError):  # what is to be said is the loss
+            return f"XGROUP SETID {place.stream} {place.group} {newest} ENTRIESREAD {added}"
+        return ""
 
     def _asked(self, ask: Callable[[], object]) -> object:
         try:

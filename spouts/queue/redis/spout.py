@@ -17,8 +17,8 @@ from trident.spouts.base import StartAt
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.addresses import Address, check_name, checked_address, require_client
 from trident.spouts.queue.bodies.body import Body, FieldsBody, RawBody, checked_body
-from trident.spouts.queue.message import Message
-from trident.spouts.queue.received import Received, UnreadableError, unreadable
+from trident.spouts.queue.message import Message, body_digest
+from trident.spouts.queue.received import Received, UnreadableError, other_message, unreadable
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -143,6 +143,17 @@ class RedisStreamSpout(AckingSpout):
         """Leave the entry pending, for whoever looks next for those that were left."""
         self._settle(id_, is_acked=False)
 
+    def refuse(self, id_: str | None) -> None:
+        """Raise: of a stream that was made again, or put back, the ids may name other entries than those done."""
+        stream, entry = self._place_of(id_)
+        raise other_message(
+            f"stream {stream!r}",
+            id_ or "",
+            "A stream that was made again, or put back from a backup, has such entries. It stays pending in the group "
+            f"and comes again with the next run: XACK {stream} {self._group} {entry} leaves it out; for it to count, "
+            f"add it with an id of its own (XADD {stream} * …) before",
+        )
+
     def activate(self) -> None:
         """Hear that `next_tuple` sends acks from now on."""
         self._is_active = True
@@ -159,6 +170,11 @@ class RedisStreamSpout(AckingSpout):
                 self._send()
             self._client.close()
             self._client = None
+
+    def _place_of(self, id_: str | None) -> tuple[str, str]:
+        """Return the stream and the entry that a message's id names."""
+        stream, _, entry = (id_ or "").rpartition("/")
+        return stream or self._streams[0], entry
 
     def _entries_of(self, stream: str, known: Sequence[str]) -> list[str]:
         """Return which entries of a stream are among messages' ids."""
@@ -198,11 +214,11 @@ class RedisStreamSpout(AckingSpout):
             missing = f" (it has no field {self._field!r})" if body is None and is_of_one_field else ""
             way_on = f"It comes again with the next run: XACK {stream} {self._group} {entry.id} leaves it out"
             raise unreadable(f"stream {stream!r}", id_, f"{error}{missing}", way_on) from None
-        return Message(values, id_, entry.is_redelivered)
+        return Message(values, id_, entry.is_redelivered, _digest(entry.fields))
 
     def _settle(self, id_: str | None, *, is_acked: bool) -> None:
-        stream, _, entry = (id_ or "").rpartition("/")
-        reading = self._readings.get(stream or self._streams[0])
+        stream, entry = self._place_of(id_)
+        reading = self._readings.get(stream)
         if reading is None or entry not in reading.held:
             return
         reading.held.discard(entry)
@@ -219,6 +235,13 @@ class RedisStreamSpout(AckingSpout):
                 fails, reading.fails = reading.fails, []
                 reading.look_at = 0.0
                 reading.group.give_back(fails, self._idle_ms)
+
+
+def _digest(fields: Mapping[bytes, bytes]) -> str:
+    """Return what tells an entry from another one with its id: all of its fields, in any order."""
+    return body_digest(
+        b"".join(b"%d %s%d %s" % (len(name), name, len(fields[name]), fields[name]) for name in sorted(fields))
+    )
 
 
 def _check_options(address: Address) -> None:

@@ -17,7 +17,7 @@ from trident.spouts.queue.kafka.commits import GroupCommits
 from trident.spouts.queue.kafka.errors import GroupPlace
 from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.member import GroupMember
-from trident.spouts.queue.kafka.offsets import TopicPartition
+from trident.spouts.queue.kafka.offsets import TopicPartition, topic_named
 
 
 class NotingClient(Client):
@@ -89,6 +89,20 @@ def test_a_position_that_goes_is_no_reason_to_begin_at_the_end() -> None:
     client.positions.clear()
     member._lost(cast(Consumer, client), [Place("t", 0)])
     assert given(member, client, 0) == [0]
+
+
+def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    client.positions, client.notes = {0: 4}, {0: "topic id old"}
+    member = come(client, 1)
+    member._topics._ids = {"t": "new"}
+    assert given(member, client, 0) == [0], "a position in the topic of before"
+    client.positions = {}
+    member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.LATEST)
+    member._consumer = cast(Consumer, client)
+    done_in = {topic_named(id_) for id_ in ("t/0/3@old", "of somebody's own")}
+    member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], done_in=done_in)
+    assert given(member, client, 0) == [0], "the brokers have dropped the position with the topic"
 
 
 def test_from_the_beginning_is_from_the_beginning() -> None:
