@@ -337,6 +337,36 @@ def test_an_entry_that_is_done_and_whose_ack_was_lost_is_no_loss_when_it_is_dele
     assert stream.pending() == 2
 
 
+def test_what_an_earlier_process_had_given_is_not_called_lost_before_it_is_known(stream: Stream) -> None:
+    added = stream.add(4)
+    with opened(stream.spout()) as spout:
+        taken(spout, 4)
+    stream.client.xdel(stream.name, *added[:3])
+    spout = stream.spout()
+    with pytest.raises(FatalError, match=f"1 entries were deleted .* acked: {added[2]}. They are lost; "):
+        spout.open(SpoutContext("in", 2, added[:2], added[1:2]))  # the first is done, of the second nobody knows
+    spout.close()
+    assert stream.pending() == 2
+    spout = stream.spout(min_idle=SOON)
+    spout.open(SpoutContext("in", 1, added[:2]))
+    with closing(spout):
+        assert ids(taken(spout, 1)) == added[3:]
+    assert stream.pending() == 1
+
+
+def test_what_others_take_over_and_nobody_knows_of_is_said_so(stream: Stream) -> None:
+    added = stream.add(2)
+    with opened(stream.spout(consumer="dead")) as spout:
+        taken(spout, 2)
+    stream.client.xdel(stream.name, *added)
+    time.sleep(SOON.total_seconds())
+    spout = stream.spout(min_idle=SOON)
+    spout.open(SpoutContext("in", 2, added[:1], added[:1]))
+    spout.activate()
+    with closing(spout), pytest.raises(FatalError, match=r"2 entries .* lost, but for 1 that were under way"):
+        taken(spout, 1)
+
+
 def test_what_is_pending_behind_many_that_are_done_and_gone_is_given_first(stream: Stream) -> None:
     added = stream.add(1_205)
     with opened(stream.spout()) as spout:

@@ -31,6 +31,8 @@ class SpoutContext:
 
     Each of them that its source gives again counts once, as long as it is among the last `horizon` that are done.
     """
+    held: Sequence[str] = field(default=(), repr=False)
+    """Which of these are not done yet: an earlier process of the run has given them, and they may be failed still."""
 
 
 class SpoutHook:

@@ -126,6 +126,10 @@ class PendingMessages:
         """Return the ids that are remembered and those that are held, in the order in which they are done."""
         return (*self._done, *(item.id for item in self._held if not item.id.startswith(_UNNAMED)))
 
+    def undecided(self) -> tuple[str, ...]:
+        """Return which of these may still be given back: all that is held, but of a batch that was pinned before."""
+        return tuple(item.id for item in self._held if item.values is not None and not item.id.startswith(_UNNAMED))
+
     def add(self, message: Message, delivery: Delivery, now: float) -> Known:
         """Hear of a delivery; a message that is new is put behind all others.
 

@@ -258,8 +258,8 @@ class AckingSource(HeldRowsSource):
     def _start(self) -> Instance:
         self._instances += 1
         with self._lock:
-            known = self._pending.known()
-        instance = self._begin(SpoutContext(self._name, self._instances, known))
+            known, held = self._pending.known(), self._pending.undecided()
+        instance = self._begin(SpoutContext(self._name, self._instances, known, held))
         with self._lock:
             self._instance = instance
             instance.set_active(self._is_active)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -82,13 +82,15 @@ def too_old(place: RedisPlace) -> FatalError:
     return FatalError(f"{place}: the server is too old; Redis 7 or newer is needed. {_KEPT}")
 
 
-def lost_entries(place: RedisPlace, ids: Sequence[str]) -> FatalError:
-    """Return the error for entries that were pending and are in the stream no more."""
+def lost_entries(place: RedisPlace, ids: Sequence[str], undecided: Container[str] = ()) -> FatalError:
+    """Return the error for entries that were pending and are in the stream no more; `undecided` may be done by now."""
     named = ", ".join(ids[:_SHOWN]) + (" …" if len(ids) > _SHOWN else "")
+    count = sum(id_ in undecided for id_ in ids)
+    but = f", but for {count:,} that were under way when a process died, if their batch is done" if count else ""
     return FatalError(
-        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {named}. They are lost; all "
-        "others are as they were, and the next run goes on without these. Keep entries until the group has acked them "
-        "(XTRIM with MINID below what XPENDING names), or trim later"
+        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {named}. They are lost{but}; "
+        "all others are as they were, and the next run goes on without these. Keep entries until the group has acked "
+        "them (XTRIM with MINID below what XPENDING names), or trim later"
     )
 
 

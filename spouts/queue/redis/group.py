@@ -64,9 +64,21 @@ def connected(url: str, place: RedisPlace) -> Redis:
 class StreamGroup:
     """What is asked of one stream; every call raises what `classify` makes of what goes wrong."""
 
-    def __init__(self, client: Redis, place: RedisPlace, consumer: str, known: Iterable[str] = ()) -> None:
-        """`known` are entries that are in every result: they may be gone from the stream, whoever was to ack them."""
+    def __init__(
+        self,
+        client: Redis,
+        place: RedisPlace,
+        consumer: str,
+        known: Iterable[str] = (),
+        undecided: Iterable[str] = (),
+    ) -> None:
+        """`known` are entries that are in every result: they may be gone from the stream, whoever was to ack them.
+
+        `undecided` may be by now: an earlier process has given them. Those that are gone stay pending, for whoever
+        comes next to know.
+        """
         self._known = frozenset(known)
+        self._undecided = frozenset(undecided)
         self._client = client
         self._place = place
         self._consumer = consumer
@@ -147,7 +159,7 @@ class StreamGroup:
             if cursor == _BEGINNING or len(found) >= most:
                 break
         if gone:
-            raise lost_entries(place, gone)
+            raise lost_entries(place, gone, self._undecided)
         return found, cursor != _BEGINNING
 
     def ack(self, ids: Sequence[str]) -> None:
@@ -180,7 +192,8 @@ class StreamGroup:
                 raise lost_entries(place, gone)
 
     def _there(self, answer: _Answer) -> list[Entry]:
-        gone = [_text(id_) for id_, fields in answer if not fields]
+        missing = (_text(id_) for id_, fields in answer if not fields)
+        gone = [id_ for id_ in missing if id_ not in self._undecided]
         if gone:
             self.ack(gone)
         if lost := [id_ for id_ in gone if id_ not in self._known]:

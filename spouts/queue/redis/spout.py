@@ -23,6 +23,7 @@ from trident.spouts.queue.received import Received, UnreadableError, other_messa
 if TYPE_CHECKING:
     from redis import Redis
 
+    from trident.spouts.queue.redis.errors import RedisPlace
     from trident.spouts.queue.redis.group import Entry, StreamGroup
 
 _AT_ONCE: Final = 1_000
@@ -111,16 +112,13 @@ class RedisStreamSpout(AckingSpout):
     def open(self, context: SpoutContext) -> None:
         """Connect and look at what is pending; raises `RetryableError` where the server is away."""
         from trident.spouts.queue.redis.errors import RedisPlace
-        from trident.spouts.queue.redis.group import StreamGroup, connected
+        from trident.spouts.queue.redis.group import connected
 
         places = [RedisPlace(self._address.shown, stream, self._group) for stream in self._streams]
         self._client = client = connected(self._address.url, places[0])
-        # of a later process some of these may only be held, and be given back: then they are lost if they are gone
-        known = context.known if context.instance == 1 else ()
-        self._readings = {
-            place.stream: _Reading(StreamGroup(client, place, self._consumer, self._entries_of(place.stream, known)))
-            for place in places
-        }
+        held = set(context.held)
+        done = [id_ for id_ in context.known if id_ not in held]
+        self._readings = {place.stream: self._reading(client, place, done, context.held) for place in places}
         self._fetched.clear()
         for reading in self._readings.values():
             if self._creates:
@@ -175,6 +173,12 @@ class RedisStreamSpout(AckingSpout):
         """Return the stream and the entry that a message's id names."""
         stream, _, entry = (id_ or "").rpartition("/")
         return stream or self._streams[0], entry
+
+    def _reading(self, client: Redis, place: RedisPlace, done: Sequence[str], held: Sequence[str]) -> _Reading:
+        from trident.spouts.queue.redis.group import StreamGroup
+
+        known, undecided = (self._entries_of(place.stream, ids) for ids in (done, held))
+        return _Reading(StreamGroup(client, place, self._consumer, known, undecided))
 
     def _entries_of(self, stream: str, known: Sequence[str]) -> list[str]:
         """Return which entries of a stream are among messages' ids."""

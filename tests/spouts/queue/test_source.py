@@ -169,20 +169,20 @@ def test_one_that_can_not_be_opened_has_no_start() -> None:
 
 
 def test_a_process_is_told_what_is_remembered_and_held_in_the_order_in_which_it_is_done() -> None:
-    told: list[tuple[str, ...]] = []
+    told: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
 
     def begin(context: SpoutContext) -> FakeInstance:
-        told.append(tuple(context.known))
-        return FakeInstance(context, "c", "d")
+        told.append((tuple(context.known), tuple(context.held)))
+        return FakeInstance(context, "d", "e")
 
     source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
-    source.begin_from({LOG: 2}, {"a": "", "b": ""}, {})
-    plan(source, 2)
+    source.begin_from({LOG: 2}, {"a": "", "b": ""}, {"c": ""})
+    plan(source, 3)
     source._instance.is_gone = True  # type: ignore[union-attr]
     with pytest.raises(RetryableError):
-        source.receive({LOG: 4})
-    plan(source, 4)
-    assert told == [("a", "b"), ("a", "b", "c", "d")]
+        source.receive({LOG: 5})
+    plan(source, 5)
+    assert told == [(("a", "b", "c"), ()), (("a", "b", "c", "d", "e"), ("d", "e"))], "what is pinned will be done"
 
 
 class Giving(FakeInstance):
