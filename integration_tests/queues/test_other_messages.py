@@ -19,6 +19,8 @@ from trident.spouts import RabbitSpout
 from trident.spouts.queue.spout import QueueSpout
 from trident.state import StateKind
 
+MANY = 8_000
+"""So many that the broker needs a second to send them."""
 FIVE, SIX = b"five", b"of-ann-only"
 
 
@@ -88,9 +90,10 @@ def test_a_limit_of_deliveries_puts_it_aside_and_nothing_that_came_with_it(rabbi
         with queue_of(rabbitmq, **{"x-queue-type": "quorum", "x-delivery-limit": 3, **sends}) as queue:
             publish(rabbitmq, queue, [("p-1", FIVE)])
             run(place, rabbitmq, queue)
-            publish(rabbitmq, queue, [("p-1", SIX), *((f"g-{n}", f"w{n}".encode()) for n in range(500))])
+            many = [(f"g-{n}", f"w{n} ".encode() + b"x" * 2_000) for n in range(MANY)]
+            publish(rabbitmq, queue, [("p-1", SIX), *many])
             for _ in range(4):  # the broker may lose the last acks of a connection that ends: the next run sends them
                 refused(place, rabbitmq, queue)
-                assert len(counted(place)) == 501, "one message holds up no other"
+                assert len(counted(place)) == MANY + 1, "one message holds up no other"
             run(place, rabbitmq, queue)
             assert (waiting(rabbitmq, queue), waiting(rabbitmq, aside)) == (0, 1)

@@ -13,7 +13,7 @@ import pytest
 
 from integration_tests.queues.rabbit_queues import channel, publish, queue_of, waiting
 from integration_tests.queues.slow_line import Line, through
-from integration_tests.queues.spouts import opened, taken
+from integration_tests.queues.spouts import ids, opened, taken
 from trident.base.ranges import OffsetRange
 from trident.local.rabbitmq import LocalRabbit
 from trident.spouts.queue.bodies.body import JsonBody
@@ -86,6 +86,35 @@ def test_messages_that_take_long_on_their_way(rabbitmq: LocalRabbit, queue: str)
         url = rabbitmq.url.replace(f":{urlsplit(rabbitmq.url).port}", f":{port}")
         assert read_by(RabbitSpout(queue, url=url, body=JsonBody("n int, more string"))) == 6
     assert waiting(rabbitmq, queue) == 0
+
+
+MANY = 20_000
+
+
+def test_what_a_queue_has_taken_out_and_not_sent_yet(rabbitmq: LocalRabbit, queue: str) -> None:
+    body = json.dumps({"n": 1, "more": "x" * 2_000}).encode()
+    publish(rabbitmq, queue, [(f"m{n}", body) for n in range(MANY)])
+    assert read_by(RabbitSpout(queue, url=rabbitmq.url, body=JsonBody("n int"))) == MANY
+
+
+def test_what_is_on_its_way_comes_before_the_consumer_ends(rabbitmq: LocalRabbit) -> None:
+    body = json.dumps({"n": 1, "more": "x" * 2_000}).encode()
+    with queue_of(rabbitmq, **{"x-queue-type": "quorum", "x-delivery-limit": 1}) as name:
+        publish(rabbitmq, name, [(f"m{n}", body) for n in range(MANY)])
+        spout = RabbitSpout(name, url=rabbitmq.url, body=JsonBody("n int"))
+        with opened(spout):
+            taken(spout, 1)
+            spout.deactivate()
+            found = taken(spout, MANY - 1)
+            assert not any(message.is_redelivered for message in found)
+            until = time.monotonic() + 30
+            while spout._opened().is_draining:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            spout.ack("m0")
+            spout.activate()
+            publish(rabbitmq, name, [("later", body)])
+            assert ids(taken(spout, 1)) == ["later"]
 
 
 def test_what_another_consumer_keeps_is_not_waited_for_without_end(rabbitmq: LocalRabbit) -> None:

@@ -345,6 +345,27 @@ QUEUES: Final = (
         _BODIES,
     ),
     Mutant(
+        "queue: what is on its way is waited for",
+        "spouts/queue/rabbitmq/line.py",
+        "        if self._came < self._to_come + self._put_back and ",
+        "        if False and ",
+        _TO_THE_END,
+    ),
+    Mutant(
+        "queue: what is on its way is not given back",
+        "spouts/queue/rabbitmq/line.py",
+        "            if time.monotonic() < self._came_at + _LEFT_S:\n                return\n",
+        "",
+        _TO_THE_END,
+    ),
+    Mutant(
+        "queue: no ack has the broker send more while the consumer ends",
+        "spouts/queue/rabbitmq/line.py",
+        "                    if not self.is_draining:\n",
+        "                    if True:\n",
+        _TO_THE_END,
+    ),
+    Mutant(
         "queue: what a topic that was made again has is not skipped",
         "spouts/queue/kafka/member.py",
         "{place.topic for place in found if has_position(place)} | done_in",

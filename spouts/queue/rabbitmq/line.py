@@ -27,7 +27,10 @@ _TURN_S: Final = 1
 _OPEN_S: Final = 60.0
 _CLOSE_S: Final = 10.0
 _LEFT_S: Final = 5.0
-"""For how long what is left in the queue is waited for before it counts as somebody else's."""
+"""For how long what is left in the queue is waited for before it counts as somebody else's.
+
+What the broker has taken out of a quorum queue for its consumer may be on its way for as long, too.
+"""
 _OF_STREAMS: Final = "x-stream-offset"
 
 
@@ -66,6 +69,11 @@ class RabbitLine:
         self._place = place
         self._prefetch = prefetch
         self._delivered: deque[Delivered] = deque()
+        self._came = 0
+        self._to_come = 0
+        """How many had come, and were in the queue, when the consumer began: so many it was to be given at least."""
+        self._put_back = 0
+        self._came_at = self._settled_at = time.monotonic()
         self._steps = 0
         self._asked_at: int | None = None
         self._left: _Left | None = None
@@ -95,9 +103,19 @@ class RabbitLine:
         self._wait_for(self._is_consuming)
 
     def pause(self) -> None:
-        """Have the broker deliver no more, until `begin`; what it has delivered stays here, and can be settled."""
+        """Have the broker deliver no more, until `begin`; what it has delivered stays here, and can be settled.
+
+        What is on its way comes first: the client would give it back, and each time is one nearer to a limit of
+        deliveries. Until nothing has come for a while no ack is sent, since each would have the broker send more.
+        """
+        self._came_at = time.monotonic()
         self._wants = False
         self._wake()
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether there is a consumer that is to end: something may still be on its way."""
+        return not self._wants and self._consumer is not None
 
     def _wait_for(self, event: threading.Event) -> None:
         if not event.wait(_OPEN_S):
@@ -121,6 +139,10 @@ class RabbitLine:
         left = self._left
         if self._delivered:  # since it was last asked for one
             return True
+        # a quorum queue says that it has none as soon as it has taken them out, seconds before they are here
+        stirred_at = max(self._came_at, self._settled_at)
+        if self._came < self._to_come + self._put_back and time.monotonic() < stirred_at + _LEFT_S:
+            return True
         if left is not None and left.steps == self._steps:
             return left.count > 0 and time.monotonic() < left.until
         if self._asked_at is None:
@@ -132,6 +154,8 @@ class RabbitLine:
         """Ack a delivery, or have the broker put it back into the queue."""
         self._require_alive()
         self._settled.append((tag, is_acked))
+        self._put_back += 0 if is_acked else 1
+        self._settled_at = time.monotonic()
         self._steps += 1
         if not self._is_woken:
             self._is_woken = True
@@ -163,7 +187,8 @@ class RabbitLine:
                     self._turn_consumer(channel)
                     self._connection.process_data_events(_TURN_S)
                     asked_at, self._asked_at = self._asked_at, None
-                    self._send_settled(channel)  # all that was settled before it was asked
+                    if not self.is_draining:
+                        self._send_settled(channel)  # all that was settled before it was asked
                     self._require_consumer(channel)
                     if asked_at is not None:
                         self._left = self._what_is_left(channel, self._connection, asked_at)
@@ -198,15 +223,23 @@ class RabbitLine:
     def _turn_consumer(self, channel: BlockingChannel) -> None:
         """Begin to consume or cease to, as was asked last; the client gives back what is on its way then."""
         if self._wants and self._consumer is None:
+            there = channel.queue_declare(self._place.queue, passive=True).method.message_count or 0
+            self._to_come = self._came + there
+            self._came_at = time.monotonic()
             self._consumer = channel.basic_consume(self._place.queue, self._note)
-            self._is_consuming.set()
         elif not self._wants and self._consumer is not None:
             self._is_consuming.clear()
+            if time.monotonic() < self._came_at + _LEFT_S:
+                return
             channel.basic_cancel(self._consumer)
             self._consumer = None
+        if self._wants:
+            self._is_consuming.set()
 
     def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
         assert method.delivery_tag is not None
+        self._came += 1
+        self._came_at = time.monotonic()
         headers = properties.headers or {}
         # nothing else tells a stream from a queue without the right to declare one, and its acks keep nothing
         self._is_stream = self._is_stream or _OF_STREAMS in headers

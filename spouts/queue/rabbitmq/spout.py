@@ -102,7 +102,7 @@ class RabbitSpout(AckingSpout):
                 return self._message(delivered)
             except FatalError as error:  # of this message: it is left as it is
                 self._end_with(error)
-        if self._ends_with is not None and self._left.issuperset(self._tags):
+        if self._ends_with is not None and self._left.issuperset(self._tags) and not self._opened().is_draining:
             self.close()  # which sends the last acks
             raise self._ends_with
         return None

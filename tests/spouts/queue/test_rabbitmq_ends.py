@@ -20,7 +20,7 @@ class Line:
         self.acked: list[int] = []
         self.put_back: list[int] = []
         self.begun = 0
-        self.is_paused = self.is_closed = False
+        self.is_paused = self.is_closed = self.is_draining = False
 
     def put(self, tag: int, id_: str | None, body: bytes = b"{}", *, again: bool = False) -> None:
         self.delivered.append(Delivered(tag, body, again, "", id_, {}))
@@ -74,6 +74,20 @@ def test_what_was_delivered_behind_a_message_that_can_not_be_taken_is_done_first
     with pytest.raises(FatalError, match="of it was applied"):
         spout.next_tuple()
     assert (line.acked, line.put_back, line.is_closed) == ([2], [3], True), "a close sends what is settled"
+
+
+def test_what_is_on_its_way_is_waited_for() -> None:
+    spout, line = opened()
+    line.put(1, "a", b"no JSON")
+    line.is_draining = True
+    assert (given(spout), given(spout), line.is_closed) == (None, None, False)
+    line.put(2, "b")
+    assert given(spout) == "b"
+    spout.ack("b")
+    line.is_draining = False
+    with pytest.raises(FatalError, match="of it was applied"):
+        spout.next_tuple()
+    assert line.acked == [2]
 
 
 @pytest.mark.parametrize("is_first", [True, False])
