@@ -115,6 +115,20 @@ ACKING: Final = (
         _PROCESS,
     ),
     Mutant(
+        "the process of a spout ends where its coordinator stands still",
+        "spouts/queue/process/child.py",
+        " and silent < _STILL_LOOKS",
+        "",
+        _PROCESS,
+    ),
+    Mutant(
+        "who stands still is who says nothing",
+        "spouts/queue/process/child.py",
+        "            silent = silent + 1 if heard == self._heard else 0\n",
+        "            silent += 1\n",
+        _PROCESS,
+    ),
+    Mutant(
         "what is refused ends a run when all else is settled",
         "spouts/queue/process/calling.py",
         "        if self._pending:\n            self._tell_if_it_lasts(_ENDS)\n            return\n",

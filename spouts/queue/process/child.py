@@ -2,7 +2,8 @@
 
 Run as a module with the number of its end of the pipe, through which the spout comes, and the coordinator's process id.
 When the coordinator is gone, the pipe ends: the process closes the spout and ends too, whatever it is doing after a
-while, so that the source gives again what is pending.
+while, so that the source gives again what is pending. So it does when the coordinator stands still: its successor would
+not be given what this process goes on taking.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Final
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout
 from trident.spouts.queue.process.calling import SpoutError, SpoutLoop
-from trident.spouts.queue.process.wire import Logged, Raised, Stop
+from trident.spouts.queue.process.wire import Beat, Logged, Raised, Stop
 from trident.spouts.queue.process.writing import Writer
 
 GRACE_S: Final = 5.0
@@ -29,6 +30,9 @@ GRACE_S: Final = 5.0
 LINGER_S: Final = 1.0
 """How long threads that the spout has left behind may still keep the process, which has said its last word."""
 _LOOK_S: Final = 1.0
+_STILL_LOOKS: Final = 30
+"""After so many looks in which the coordinator has said nothing it stands still: one that was only slow, or stopped
+together with this process, opens another one."""
 
 
 class _ToCoordinator(logging.Handler):
@@ -43,19 +47,33 @@ class _ToCoordinator(logging.Handler):
         self._writer.send(Logged(record.name, record.levelno, record.getMessage()))
 
 
-def _listen(end: Connection, loop: SpoutLoop) -> None:
-    try:
-        while True:
-            loop.hear(end.recv())
-    except (EOFError, OSError):
-        _end(loop)
+class _Listening:
+    """Hears the coordinator, in one thread; another one watches whether it is there and says anything."""
 
+    def __init__(self, end: Connection, loop: SpoutLoop) -> None:
+        self._end = end
+        self._loop = loop
+        self._heard = 0
 
-def _watch(coordinator: int, loop: SpoutLoop) -> None:
-    """Notice that the coordinator is gone although a process that it has forked keeps the pipe open."""
-    while os.getppid() == coordinator:
-        time.sleep(_LOOK_S)
-    _end(loop)
+    def listen(self) -> None:
+        """Hand over what the coordinator says."""
+        try:
+            while True:
+                said = self._end.recv()
+                self._heard += 1
+                if not isinstance(said, Beat):
+                    self._loop.hear(said)
+        except (EOFError, OSError):
+            _end(self._loop)
+
+    def watch(self, coordinator: int) -> None:
+        """Notice that it is gone although a process that it has forked keeps the pipe open, or that it stands still."""
+        heard, silent = self._heard, 0
+        while os.getppid() == coordinator and silent < _STILL_LOOKS:
+            time.sleep(_LOOK_S)
+            silent = silent + 1 if heard == self._heard else 0
+            heard = self._heard
+        _end(self._loop)
 
 
 def _end(loop: SpoutLoop) -> None:
@@ -92,8 +110,9 @@ def main() -> None:
         writer.send(error.raised)
         return
     loop = SpoutLoop(spout, context, writer)
-    watch = partial(_watch, int(sys.argv[2]), loop)
-    for run in (partial(_listen, end, loop), watch, loop.tell_of_hangs, writer.send_collected):
+    listening = _Listening(end, loop)
+    watch = partial(listening.watch, int(sys.argv[2]))
+    for run in (listening.listen, watch, loop.tell_of_hangs, writer.send_collected):
         threading.Thread(target=run, daemon=True).start()
     try:
         loop.run()

@@ -26,6 +26,7 @@ from trident.spouts.queue.process.pickling import unpickled
 from trident.spouts.queue.process.wire import (
     Ack,
     Alive,
+    Beat,
     Closed,
     Emitted,
     Fail,
@@ -283,5 +284,12 @@ class SpoutInstance:
     def _speak(self, first: tuple[list[str], bytes, SpoutContext]) -> None:
         with suppress(OSError):  # who is gone is noticed by who hears it
             self._end.send(first)
-            while (said := self._to_say.get()) is not None:
+            while (said := self._next_to_say()) is not None:
                 self._end.send(said)
+
+    def _next_to_say(self) -> Said | None:
+        """Return what is to be said; None when all was."""
+        try:
+            return self._to_say.get(timeout=_LOOK_S)
+        except queue.Empty:
+            return Beat()

@@ -37,11 +37,16 @@ class SetActive:
 
 
 @dataclass(frozen=True, slots=True)
+class Beat:
+    """The coordinator's process runs: said every second in which nothing else is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Close the spout and end, after what was said before."""
 
 
-Said = Ack | Fail | Refuse | SetActive | Stop
+Said = Ack | Fail | Refuse | SetActive | Beat | Stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ def running(spout: AckingSpout, *, active: bool = True) -> Iterator[SpoutInstanc
         started.close(1.0)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    latest = time.monotonic() + LONGEST_S
+def until(condition: Callable[[], bool], seconds: float = LONGEST_S) -> None:
+    latest = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < latest, "it never comes to this"
         time.sleep(0.01)

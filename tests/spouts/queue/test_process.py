@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing import Pipe
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -22,7 +24,8 @@ from trident.spouts import HttpPushSpout
 from trident.spouts.queue.acking import SpoutContext, SpoutHook
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.process import calling, child, instance
-from trident.spouts.queue.process.wire import Hangs
+from trident.spouts.queue.process.calling import SpoutLoop
+from trident.spouts.queue.process.wire import Beat, Hangs
 
 ROOT = Path(__file__).parents[3]
 
@@ -420,6 +423,58 @@ def test_the_process_ends_with_its_coordinator_and_the_source_gives_again_what_i
     with running(FileQueueSpout(queue.path)) as started:
         [(message, _)] = taken(started, 1)
         assert (message.id, message.is_redelivered) == ("a", True)
+
+
+@pytest.mark.parametrize("speaks", [True, False])
+def test_a_coordinator_that_says_nothing_stands_still(speaks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "_LOOK_S", 0.01)
+    monkeypatch.setattr(child, "_STILL_LOOKS", 20)
+    ended = threading.Event()
+    monkeypatch.setattr(child, "_end", lambda _: ended.set())
+    ours, theirs = Pipe()
+    listening = child._Listening(theirs, cast(SpoutLoop, None))
+    runs = (listening.listen, lambda: listening.watch(os.getppid()))
+    threads = [threading.Thread(target=run, daemon=True) for run in runs]
+    for thread in threads:
+        thread.start()
+    latest = time.monotonic() + 1
+    while speaks and time.monotonic() < latest:
+        ours.send(Beat())
+        assert not ended.is_set()
+        time.sleep(0.01)
+    assert ended.wait(LONGEST_S)
+    ours.close()
+    for thread in threads:
+        thread.join(LONGEST_S)
+
+
+@pytest.mark.verify
+def test_the_process_of_a_coordinator_that_stands_still_ends(queue: FileQueue) -> None:
+    queue.put(["a"])
+    with subprocess.Popen(
+        [sys.executable, "-c", COORDINATOR, str(queue.path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as coordinator:
+        assert coordinator.stdout is not None
+        pid = int(coordinator.stdout.readline())
+        coordinator.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: is_gone(pid), 3 * child._STILL_LOOKS)
+            with running(FileQueueSpout(queue.path)) as started:
+                [(message, _)] = taken(started, 1)
+                assert (message.id, message.is_redelivered) == ("a", True)
+        finally:
+            coordinator.kill()
+
+
+def test_one_that_says_nothing_else_is_known_to_run(queue: FileQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instance, "_LOOK_S", 0.01)
+    with running(FileQueueSpout(queue.path)) as started:
+        said: list[object] = []
+        monkeypatch.setattr(started._end, "send", said.append)
+        until(lambda: said.count(Beat()) > 2)
 
 
 def test_closing_has_its_time() -> None:
