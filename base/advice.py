@@ -33,7 +33,8 @@ RESET_LOST_CLEARING = (
 )
 RESET_LOST = (
     f"{RESET_LOST_CLEARING}, or with its rows kept and a moment to begin at (trident reset MODULE:TOPOLOGY "
-    f"--ledger-lost --states adopt --start MOMENT; {_FROM_A_MOMENT})"
+    f"--ledger-lost --states adopt --start MOMENT; {_FROM_A_MOMENT}; where a stream has no times, --start earliest: a "
+    "queue gives what it has left)"
 )
 UNDO = "trident undo MODULE:TOPOLOGY"
 RETRY = "trident retry"

@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark import cloudpickle
 
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_run import OPTIONS
+from tests.coordinators.receiving import receiving_job
+from tests.coordinators.test_run import OPTIONS, sqlite_place
+from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
 from tests.state.harnesses import ConditionalMap
 from trident.base.errors import MismatchError
 from trident.coordinators.decisions.commands import reset_topology
@@ -17,7 +20,8 @@ from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.options import Until
 from trident.coordinators.registered import Acquired, Lease
-from trident.state import BackingMapState, SqliteState
+from trident.spouts.queue.spout import QueueSpout
+from trident.state import BackingMapState, SqliteState, StateKind
 from trident.state.maps.maps import BackingPosition
 
 RUN = replace(OPTIONS, until=Until.CAUGHT_UP)
@@ -65,3 +69,21 @@ def test_a_reset_takes_a_lease_per_state_and_not_per_epoch(order: tuple[int, int
     assert ledger.epochs[-1] == FARTHER + 2
     with sqlite3.connect(apart) as connection:
         assert connection.execute("SELECT total FROM more").fetchone() == (20,)
+
+
+def test_rows_of_a_queue_are_kept_and_what_it_has_left_is_added(tmp_path: Path) -> None:
+    place, queue = sqlite_place(tmp_path, apart=True), FileQueue(tmp_path / "queue.sqlite")
+    spout = FileQueueSpout(queue.path)
+    pickled = cloudpickle.dumps(spout)
+    plan = receiving_job(QueueSpout(spout, pickled), place.state("counts", kind=StateKind.OPAQUE))
+    queue.put(["a", "b"])
+    TopologyRun(plan, place.ledger(), RUN).run()
+    for file in tmp_path.glob("ledger.sqlite*"):
+        file.unlink()
+    queue.put(["c"])
+    with pytest.raises(MismatchError, match="where a stream has no times, --start earliest: a queue gives what"):
+        TopologyRun(plan, place.ledger(), RUN).run()
+    ledger = place.ledger()
+    reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start="earliest", options=RUN, ledger_lost=True)
+    TopologyRun(plan, place.ledger(), RUN).run()
+    assert {key: n for key, (n, _) in place.rows("counts").items()} == {"a": 1, "b": 1, "c": 1}
