@@ -249,7 +249,10 @@ def _digest(fields: Mapping[bytes, bytes]) -> str:
 
 
 def _check_options(address: Address) -> None:
-    found = sorted(_RESERVED & set(parse_qs(urlsplit(address.url).query)))
+    given = parse_qs(urlsplit(address.url).query)
+    if "db" in given:  # what the ledger knows of the place, and what two streams have in common, is the path
+        raise ConfigurationError("url: say the database in the path (redis://host:6379/3), not by the option 'db'")
+    found = sorted(_RESERVED & set(given))
     if found:
         raise ConfigurationError(f"url: the option {found[0]!r} can't be set: answers are read in one form only")
 

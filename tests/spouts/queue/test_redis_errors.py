@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from redis import exceptions
 
-from trident.base.errors import FatalError, RetryableError
+from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.spouts.queue.redis.errors import RedisPlace, classify
 from trident.spouts.queue.redis.group import StreamGroup
 from trident.spouts.queue.redis.spout import RedisStreamSpout
@@ -53,6 +53,11 @@ def test_a_server_that_does_not_say_what_is_gone_is_refused() -> None:
     group = StreamGroup(OldClient(), PLACE, "me")  # type: ignore[arg-type]
     with pytest.raises(FatalError, match="Redis 7 or newer"):
         group.idle(1, 1, ())
+
+
+def test_the_database_is_said_in_the_path() -> None:
+    with pytest.raises(ConfigurationError, match="say the database in the path"):
+        RedisStreamSpout("s", "g", url="redis://h:6379/0?db=3")
 
 
 @pytest.mark.parametrize("streams", [[], ["a", "a"], ["a", ""], 5, b"a"])
