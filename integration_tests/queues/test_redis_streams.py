@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from redis import Redis
+from redis.client import Pipeline
 
 from integration_tests.fix_servers import or_skip
 from integration_tests.queues.spouts import ids, none_within, opened, taken, taken_by_a_process_that_is_killed
@@ -19,6 +20,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.local.redis import LocalRedis
 from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
 from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.redis.group import StreamGroup
 
 PAYLOAD = "of-ann-only"
 SOON = timedelta(milliseconds=300)
@@ -254,6 +256,7 @@ def test_the_least_rights_are_enough_and_less_is_said(redis_server: LocalRedis, 
         "+xinfo|stream",
         "+xinfo|groups",
         "+xgroup|setid",
+        "+watch",
         "+multi",
         "+exec",
     ]
@@ -414,6 +417,53 @@ def test_that_all_is_trimmed_unread_is_said_once(redis_server: LocalRedis, strea
         assert none_within(spout, 0.1)
         added = stream.add(1)
         assert ids(taken(spout, 1)) == added
+
+
+def test_behind_a_loss_that_was_said_a_trim_of_what_is_done_is_none(stream: Stream) -> None:
+    stream.add(2)
+    with opened(stream.spout()) as spout:
+        for message in taken(spout, 2):
+            spout.ack(message.id)
+    stream.add(5)
+    stream.client.xtrim(stream.name, maxlen=2, approximate=False)
+    refused(stream.spout(), "3 entries were deleted or trimmed before the group had read them")
+    for _ in range(3):
+        with opened(stream.spout()) as spout:
+            for message in taken(spout, 2):
+                spout.ack(message.id)
+            assert none_within(spout, 0.1)
+        stream.add(2)
+        stream.client.xtrim(stream.name, maxlen=2, approximate=False)
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_a_group_is_never_set_back_over_what_another_consumer_was_given(
+    stream: Stream, is_late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream.add(1)
+    with opened(stream.spout()) as spout:
+        spout.ack(taken(spout, 1)[0].id)
+    stream.add(3)
+    stream.client.xtrim(stream.name, maxlen=0, approximate=False)
+
+    def meanwhile() -> None:
+        stream.add(1)
+        ((_, ((given, _),)),) = stream.client.xreadgroup("g", "other", {stream.name: ">"})
+        stream.client.xack(stream.name, "g", given)
+
+    kind, name = (Pipeline, "multi") if is_late else (StreamGroup, "_has_all")
+    plain: Any = getattr(kind, name)
+
+    def late(self: Any, *given: Any) -> Any:
+        if not is_late or self.watching:  # the look is a transaction, too
+            meanwhile()
+        return plain(self, *given)
+
+    monkeypatch.setattr(kind, name, late)
+    refused(stream.spout(), "3 entries were deleted or trimmed")
+    monkeypatch.undo()
+    with opened(stream.spout()) as spout:
+        assert none_within(spout)
 
 
 def test_a_trim_of_what_is_done_is_no_loss(stream: Stream) -> None:

@@ -382,8 +382,29 @@ QUEUES: Final = (
     Mutant(
         "queue: that all is trimmed unread is said once",
         "spouts/queue/redis/group.py",
-        "            self._client.xgroup_setid(place.stream, place.group, newest, entries_read=added)\n",
-        "            pass\n",
+        "                unless_added.xgroup_setid(place.stream, place.group, newest, entries_read=added)\n",
+        "",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: no group is set back over what others were given",
+        "spouts/queue/redis/group.py",
+        "                unless_added.watch(place.stream)",
+        "                unless_added.multi()",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: nor where the newest entry is another one by now",
+        "spouts/queue/redis/group.py",
+        '                if _text(stream["last-generated-id"]) != newest:\n',
+        "                if False:\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss that was said is not said of what is done",
+        "spouts/queue/redis/group.py",
+        "            if read != added and self._may_correct:",
+        "            if False:",
         _REDIS,
     ),
     Mutant(

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, WatchError
 from redis.retry import Retry
 
 from trident.base.errors import FatalError
@@ -84,6 +84,7 @@ class StreamGroup:
         self._consumer = consumer
         self._read = (0, 0)
         """The newest entry that was read here."""
+        self._may_correct = True
         self._added = 0
         """How many entries the stream has ever had, as far as was seen."""
 
@@ -224,22 +225,38 @@ class StreamGroup:
         if not isinstance(added, int) or not isinstance(read, int) or not isinstance(length, int):
             return
         first = cast("tuple[bytes, object] | None", stream.get("first-entry"))
-        is_all_unread = first is None or _number(_text(first[0])) > _number(_text(group["last-delivered-id"]))
+        newest, stands = _text(stream["last-generated-id"]), _text(group["last-delivered-id"])
+        if stands == newest:
+            if read != added and self._may_correct:  # it counts what it had lost as unread for ever
+                self._may_correct = self._has_all(newest, added)
+            return
+        is_all_unread = first is None or _number(_text(first[0])) > _number(stands)
         if is_all_unread and added - read - length > 0:
-            way_on = "" if first is not None else self._way_past(_text(stream["last-generated-id"]), added)
-            raise lost_unread(self._place, added - read - length, way_on)
+            has_way = first is not None or self._has_all(newest, added)
+            by_hand = f"XGROUP SETID {self._place.stream} {self._place.group} {newest} ENTRIESREAD {added}"
+            raise lost_unread(self._place, added - read - length, "" if has_way else by_hand)
 
-    def _way_past(self, newest: str, added: int) -> str:
-        """Move the group behind what is gone, where nothing is left whose delivery would do so; else say how to.
+    def _has_all(self, newest: str, added: int) -> bool:
+        """Let the group stand behind the newest entry, with all counted as read; whether it does.
 
-        What was added since has a higher id, and is delivered.
+        Nothing that it was not given is in the stream. What is added since is seen by the WATCH, and has a higher id:
+        else another consumer might be given it, and the group be set back over it.
         """
         place = self._place
         try:
-            self._client.xgroup_setid(place.stream, place.group, newest, entries_read=added)
-        except (RedisError, OSError):  # what is to be said is the loss
-            return f"XGROUP SETID {place.stream} {place.group} {newest} ENTRIESREAD {added}"
-        return ""
+            with self._client.pipeline(transaction=True) as unless_added:
+                unless_added.watch(place.stream)  # type: ignore[no-untyped-call]  # its stubs leave it out
+                stream = cast("Mapping[str, object]", unless_added.xinfo_stream(place.stream))
+                if _text(stream["last-generated-id"]) != newest:
+                    return True  # what comes next is looked at anew
+                unless_added.multi()
+                unless_added.xgroup_setid(place.stream, place.group, newest, entries_read=added)
+                unless_added.execute()
+        except WatchError:
+            return True
+        except (RedisError, OSError):  # what is to be said is the loss, if there is one
+            return False
+        return True
 
     def _asked(self, ask: Callable[[], object]) -> object:
         try:
