@@ -18,6 +18,7 @@ from trident.base.ranges import OffsetRange
 from trident.local.rabbitmq import LocalRabbit
 from trident.spouts.queue.bodies.body import JsonBody
 from trident.spouts.queue.process.instance import SpoutInstance
+from trident.spouts.queue.rabbitmq import line
 from trident.spouts.queue.rabbitmq.spout import RabbitSpout
 from trident.spouts.queue.source import AckingSource
 
@@ -53,10 +54,10 @@ def read_by(spout: RabbitSpout, *, batch_s: float = 0.05) -> int:
     return done
 
 
-@pytest.mark.parametrize("line", [Line(), Line(delay_s=0.06)], ids=["near", "far"])
-def test_a_queue_that_is_longer_than_a_prefetch(rabbitmq: LocalRabbit, queue: str, line: Line) -> None:
+@pytest.mark.parametrize("way", [Line(), Line(delay_s=0.06)], ids=["near", "far"])
+def test_a_queue_that_is_longer_than_a_prefetch(rabbitmq: LocalRabbit, queue: str, way: Line) -> None:
     publish(rabbitmq, queue, [(f"m{n}", json.dumps({"n": n}).encode()) for n in range(40)])
-    with through(line, urlsplit(rabbitmq.url).port or 0) as port:
+    with through(way, urlsplit(rabbitmq.url).port or 0) as port:
         url = rabbitmq.url.replace(f":{urlsplit(rabbitmq.url).port}", f":{port}")
         assert read_by(RabbitSpout(queue, url=url, body=JsonBody("n int"), max_pending=4)) == 40
     assert waiting(rabbitmq, queue) == 0
@@ -95,6 +96,26 @@ def test_what_a_queue_has_taken_out_and_not_sent_yet(rabbitmq: LocalRabbit, queu
     body = json.dumps({"n": 1, "more": "x" * 2_000}).encode()
     publish(rabbitmq, queue, [(f"m{n}", body) for n in range(MANY)])
     assert read_by(RabbitSpout(queue, url=rabbitmq.url, body=JsonBody("n int"))) == MANY
+
+
+@pytest.mark.parametrize("ends_at_once", [True, False])
+def test_a_broker_that_reads_for_long_before_it_sends_the_first(
+    rabbitmq: LocalRabbit, ends_at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "_LEFT_S", 0.1)  # it takes a second or two here
+    body = json.dumps({"n": 1, "more": "x" * 2_000}).encode()
+    with queue_of(rabbitmq, **{"x-queue-type": "quorum"}) as name:
+        publish(rabbitmq, name, [(f"m{n}", body) for n in range(MANY)])
+        with opened(RabbitSpout(name, url=rabbitmq.url, body=JsonBody("n int"))) as spout:
+            if ends_at_once:
+                spout.deactivate()
+            found, said_at = 0, time.monotonic()
+            while time.monotonic() < said_at + 0.2:
+                if spout.next_tuple() is not None:
+                    found += 1
+                elif spout._opened().is_draining if ends_at_once else spout.is_waiting():
+                    said_at = time.monotonic()
+            assert found == MANY
 
 
 def test_what_is_on_its_way_comes_before_the_consumer_ends(rabbitmq: LocalRabbit) -> None:

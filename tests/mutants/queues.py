@@ -347,15 +347,22 @@ QUEUES: Final = (
     Mutant(
         "queue: what is on its way is waited for",
         "spouts/queue/rabbitmq/line.py",
-        "        if self._came < self._to_come + self._put_back and ",
-        "        if False and ",
+        "        is_owed = self._came < self._to_come + self._put_back\n",
+        "        is_owed = False\n",
         _TO_THE_END,
     ),
     Mutant(
         "queue: what is on its way is not given back",
         "spouts/queue/rabbitmq/line.py",
-        "            if time.monotonic() < self._came_at + _LEFT_S:\n                return\n",
-        "",
+        "                return\n            channel.basic_cancel(self._consumer)\n",
+        "                pass\n            channel.basic_cancel(self._consumer)\n",
+        _TO_THE_END,
+    ),
+    Mutant(
+        "queue: a broker may read for long where nobody else consumes",
+        "spouts/queue/rabbitmq/line.py",
+        "        return _READ_S if self._is_alone and has_room else _LEFT_S\n",
+        "        return _LEFT_S\n",
         _TO_THE_END,
     ),
     Mutant(

@@ -27,9 +27,12 @@ _TURN_S: Final = 1
 _OPEN_S: Final = 60.0
 _CLOSE_S: Final = 10.0
 _LEFT_S: Final = 5.0
-"""For how long what is left in the queue is waited for before it counts as somebody else's.
+"""For how long what is left in the queue is waited for before it counts as somebody else's."""
+_READ_S: Final = 120.0
+"""For how long it is waited for where nobody else consumes.
 
-What the broker has taken out of a quorum queue for its consumer may be on its way for as long, too.
+A broker reads all that a prefetch has room for out of a quorum queue's log before it sends the first: gigabytes, maybe,
+on a disk that others use. What has expired meanwhile, or was purged, never comes.
 """
 _OF_STREAMS: Final = "x-stream-offset"
 
@@ -72,7 +75,9 @@ class RabbitLine:
         self._came = 0
         self._to_come = 0
         """How many had come, and were in the queue, when the consumer began: so many it was to be given at least."""
-        self._put_back = 0
+        self._put_back = self._sent_back = 0
+        self._sent = 0
+        self._is_alone = False
         self._came_at = self._settled_at = time.monotonic()
         self._steps = 0
         self._asked_at: int | None = None
@@ -140,8 +145,8 @@ class RabbitLine:
         if self._delivered:  # since it was last asked for one
             return True
         # a quorum queue says that it has none as soon as it has taken them out, seconds before they are here
-        stirred_at = max(self._came_at, self._settled_at)
-        if self._came < self._to_come + self._put_back and time.monotonic() < stirred_at + _LEFT_S:
+        is_owed = self._came < self._to_come + self._put_back
+        if is_owed and time.monotonic() < max(self._came_at, self._settled_at) + self._patience_s():
             return True
         if left is not None and left.steps == self._steps:
             return left.count > 0 and time.monotonic() < left.until
@@ -223,18 +228,25 @@ class RabbitLine:
     def _turn_consumer(self, channel: BlockingChannel) -> None:
         """Begin to consume or cease to, as was asked last; the client gives back what is on its way then."""
         if self._wants and self._consumer is None:
-            there = channel.queue_declare(self._place.queue, passive=True).method.message_count or 0
-            self._to_come = self._came + there
+            there = channel.queue_declare(self._place.queue, passive=True).method
+            self._to_come = self._came + (there.message_count or 0) - self._sent_back
+            self._is_alone = not there.consumer_count
             self._came_at = time.monotonic()
             self._consumer = channel.basic_consume(self._place.queue, self._note)
         elif not self._wants and self._consumer is not None:
             self._is_consuming.clear()
-            if time.monotonic() < self._came_at + _LEFT_S:
+            is_owed = self._came < self._to_come + self._sent_back
+            if time.monotonic() < self._came_at + (self._patience_s() if is_owed else _LEFT_S):
                 return
             channel.basic_cancel(self._consumer)
             self._consumer = None
         if self._wants:
             self._is_consuming.set()
+
+    def _patience_s(self) -> float:
+        """Return for how long what is owed may be on its way: what has no room is not."""
+        has_room = self._came - self._sent < self._prefetch
+        return _READ_S if self._is_alone and has_room else _LEFT_S
 
     def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
         assert method.delivery_tag is not None
@@ -274,6 +286,8 @@ class RabbitLine:
         self._is_woken = False
         while self._settled:
             tag, is_acked = self._settled.popleft()
+            self._sent += 1
+            self._sent_back += 0 if is_acked else 1
             if is_acked:
                 channel.basic_ack(tag)
             else:
