@@ -339,8 +339,11 @@ def test_a_state_that_is_gone_or_of_another_moment_is_refused(tmp_path: Path) ->
     scene.go_on()
     now = scene.file("totals").read_bytes()
     scene.file("totals").write_bytes(backup)
-    with pytest.raises(MismatchError, match=r"state 'totals' stands at txid 2 attempt 2, but the ledger"):
-        forget(scene)
+    with closing(sqlite3.connect(scene.file("totals"))) as connection:
+        fence = connection.execute("SELECT * FROM trident_state_fence").fetchall()
+        with pytest.raises(MismatchError, match=r"state 'totals' stands at txid 2 attempt 2, but the ledger"):
+            forget(scene)
+        assert connection.execute("SELECT * FROM trident_state_fence").fetchall() == fence
     scene.file("totals").unlink()
     with pytest.raises(MismatchError, match="state 'totals' is gone"):
         forget(scene)
