@@ -75,6 +75,12 @@ class CrashPoint(StrEnum):
     AFTER_UNPINNING = "undo: the pin is taken back"
     BEFORE_DROPPING = "drop: all that is done is in it or sent, the topology still has it"
     AFTER_DROPPING = "drop: the topology has it no more"
+    BEFORE_DECIDING_FORGET = "forget: every fence is raised and all was tried, nothing is recorded"
+    AFTER_DECIDING_FORGET = "forget: the decision is recorded"
+    IN_FORGETTING = "forget: in a target's own transaction, before its COMMIT"
+    BETWEEN_FORGETTINGS = "forget: a sink is let go of in its cluster, beside the ledger it is not yet"
+    AFTER_FORGETTING_TARGET = "forget: one target is let go of"
+    AFTER_FORGETTING = "forget: the ledger has nothing of it any more but the numbers that it used up"
 
 
 Action = Callable[[CrashPoint, int], None]

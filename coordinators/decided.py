@@ -48,11 +48,15 @@ class DecisionKind(StrEnum):
     """Bring every state back to the txid before, and plan it again."""
     DROP = "drop"
     """Take a state or sink out of the topology, after the txid that is done; what it holds stays where it is."""
+    FORGET = "forget"
+    """Let go of the topology: of each state and sink, then of all that the ledger has of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A person's recorded decision; one that is open is finished at take-over, before any pin is rolled forward.
+
+    Of a forget `state` says what becomes of the tables.
 
     `attempt` is the pinned one; where nothing is pinned, the one that was refused: a divert is then held
     for the attempt that commits.
@@ -67,6 +71,8 @@ class Decision:
     def __str__(self) -> str:
         if self.kind is DecisionKind.DROP:
             return f"{self.kind} of {self.state!r} after txid {self.txid}"
+        if self.kind is DecisionKind.FORGET:
+            return f"{self.kind} after txid {self.txid} (tables: {self.state})"
         where = f" of state {self.state!r}" if self.state else ""
         return f"{self.kind} of txid {self.txid}{where}"
 
@@ -77,6 +83,24 @@ class Diverted:
 
     state: str
     rows: tuple[str, ...] = field(repr=False)
+
+
+class ForgottenTables(StrEnum):
+    """What becomes of the tables that a topology's states have made, once it is let go of."""
+
+    KEEP = "keep"
+    """They stay with all rows and columns, and are nobody's."""
+    DROP = "drop"
+    """They go with their rows; those that sinks have written to stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """What only the ledger has of a topology's records, and lets go of with it."""
+
+    dead_letters: int
+    diverted: int
+    """Rows that a person took out of a batch."""
 
 
 class ResetStart(StrEnum):

@@ -182,6 +182,8 @@ class Snapshot:
     """Attempts at the next txid of which the ledger says why they stopped, whether it has been decided since or not."""
     decisions: tuple[Decision, ...] = ()
     """What a person decided about txids that are not done, and is not finished; oldest first."""
+    forgetting: Decision | None = None
+    """The decision to let go of the topology, which was begun and is not finished: nothing else may begin."""
     activity: Activity = Activity.ACTIVE
     refused: tuple[Plan, ...] = ()
     """The plans of the attempts that these decisions are about, as far as the ledger has them."""

@@ -6,10 +6,11 @@ import secrets
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from trident.coordinators.decided import Decision, ResetDecision
+from trident.coordinators.decided import Decision, ForgottenTables, ResetDecision
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
+from trident.coordinators.decisions.forgetting import AgreeToForget, agree_to_forget, decide_forget
 from trident.coordinators.decisions.leasing import leased
 from trident.coordinators.decisions.taking_back import AgreeToUndo, WaysBack, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
@@ -22,6 +23,7 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Spout
+from trident.state.forgetting import forgetting_of
 from trident.state.plainly import with_positions, without_positions
 from trident.state.target import OpensTarget
 
@@ -69,6 +71,26 @@ def drop_from_topology(
     ):
         plain = without_positions(parts.stores)
         return decide_drop(TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater), name, plain)
+
+
+def forget_topology(
+    spec: TopologySpec,
+    targets: Mapping[str, OpensTarget],
+    ledger: Ledger,
+    tables: ForgottenTables,
+    options: RunOptions,
+    agree: AgreeToForget = agree_to_forget,
+) -> Decision:
+    """Let go of a topology; returns the decision, which was carried out whole.
+
+    Raises LeaseHeldError while a coordinator runs it, ConfigurationError for a target that can't be let go of, and what
+    `decide_forget` raises.
+    """
+    with opened(ledger, {}, targets, options.timeouts) as parts:
+        for store in parts.stores.values():
+            forgetting_of(store)
+        with leased(ledger, spec.name, options) as (epoch, repeater):
+            return decide_forget(TakeOver(ledger, parts.stores, spec, epoch, repeater), tables, agree)
 
 
 def reset_topology(

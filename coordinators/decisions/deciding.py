@@ -36,6 +36,7 @@ from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.holding.trying import check_clear, try_with_patience
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import check_decision
+from trident.coordinators.ledger.rules.forgetting import require_not_forgotten
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
@@ -48,6 +49,7 @@ from trident.state.target import Target
 def decide_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeater: Repeater) -> Decision:
     """Record that a refused txid is to be tried again; needs no state, and nothing is left to carry out."""
     snapshot = repeater.call("reading the ledger", lambda: ledger.snapshot(epoch, topology))
+    require_not_forgotten(snapshot)
     decision = WantedDecision(DecisionKind.RETRY, txid).made(snapshot)
     repeater.call("recording a decision", lambda: ledger.decide(snapshot.owner, epoch, decision))
     reached(CrashPoint.AFTER_DECIDING_RETRY, txid)

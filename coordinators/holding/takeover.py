@@ -43,6 +43,7 @@ from trident.coordinators.holding.starts import nothing_wrong, starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.telling import can_not_be_kept, of_what_comes_back
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.ledger.rules.forgetting import require_not_forgotten
 from trident.coordinators.ledger.rules.topics import named_topics
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.refusals import undo_way
@@ -130,6 +131,7 @@ class TakeOver:
         """
         topology = self.spec.name
         seen = self.repeater.call("looking at the ledger", lambda: self.ledger.look(self.epoch, self.spec))
+        require_not_forgotten(seen)
         tell_columns(self.stores, seen)
         if registers:
             require_not_killed(self.ledger, seen, self.epoch, self.repeater)

@@ -18,7 +18,7 @@ from typing import Protocol
 from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
 from trident.base.timeouts import Timeouts
-from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, Diverted, LeftBehind, Refusal, ResetDecision
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.lifecycle import Given, Reply, Sent
@@ -230,6 +230,22 @@ class Ledger(Protocol):
         Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
         open.
         """
+
+    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record that the topology is let go of, before the first of its targets is; idempotent.
+
+        Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
+        open. From then on each `look` says so (`Snapshot.forgetting`).
+        """
+
+    def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Delete all of a topology for which that was decided, in one transaction.
+
+        Its fence stays, and the highest txid and attempt: whoever begins under its name is above all of them.
+        """
+
+    def left_behind(self, topology: str) -> LeftBehind:
+        """Count what only the ledger has of a topology's records; changes nothing."""
 
     def send(self, topology: str, sent: Sent) -> int:
         """Add a life-cycle command, without a lease, and return its number; one of the same id is added once.

@@ -65,8 +65,19 @@ OF_DROPS = {CrashPoint.BEFORE_DROPPING, CrashPoint.AFTER_DROPPING}
 """The borders of one transaction of the ledger: `tests/coordinators/test_dropping.py` dies there."""
 
 
+OF_FORGETS = {
+    CrashPoint.BEFORE_DECIDING_FORGET,
+    CrashPoint.AFTER_DECIDING_FORGET,
+    CrashPoint.IN_FORGETTING,
+    CrashPoint.BETWEEN_FORGETTINGS,
+    CrashPoint.AFTER_FORGETTING_TARGET,
+    CrashPoint.AFTER_FORGETTING,
+}
+"""Nothing runs any more behind them: `tests/coordinators/test_forgetting.py` and those of PostgreSQL and Kafka do."""
+
+
 def test_every_point_there_is_has_its_cases():
-    assert {case.point for case in all_cases()} == frozenset(CrashPoint) - OF_TASKS - OF_DROPS
+    assert {case.point for case in all_cases()} == frozenset(CrashPoint) - OF_TASKS - OF_DROPS - OF_FORGETS
 
 
 def test_what_is_drawn_leaves_no_border_out():

@@ -45,3 +45,19 @@ def beginning_anew(owner: Owner, epoch: Epoch, birth_txid: int, name: str) -> De
         return Change(mine.moved(Position(owner, birth_txid, 0, birth_txid), epoch))
 
     return begin
+
+
+def letting_go(owner: Owner, epoch: Epoch, name: str) -> Decide:
+    """Leave a marker that stands nowhere, of this epoch; one that stands nowhere already stays."""
+
+    def let_go(found: Marker | None, _: str) -> Change | None:
+        mine = owned(found, epoch, name)
+        if mine.epoch.line != epoch.line:
+            raise MismatchError(f"sink {name!r} has a marker of another ledger's; nothing was changed")
+        if mine.position is None:
+            return None
+        if mine.position.owner != owner:
+            raise MismatchError(f"sink {name!r} {stands(mine.position)}; nothing was changed")
+        return Change(Marker(owner, epoch, mine.cluster))
+
+    return let_go

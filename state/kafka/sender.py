@@ -17,7 +17,7 @@ from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.clients.limits import MessageLimits
 from trident.state.kafka.marker import Marker
 from trident.state.kafka.markers import Decide, Markers, owned
-from trident.state.kafka.moves import bearing, fencing
+from trident.state.kafka.moves import bearing, fencing, letting_go
 from trident.state.kafka.records import ROWS
 from trident.state.positions import Position
 
@@ -70,6 +70,12 @@ class KafkaSender:
         if self.bulk is not None:
             self.bulk.register(owner, epoch, birth_txid)
         self.markers.change(owner.topology, bearing(owner, epoch, birth_txid, self.name))
+
+    def let_go(self, owner: Owner, epoch: Epoch) -> None:
+        """Take the position out of the marker, and of each producer's before it; both keep the epoch."""
+        if self.bulk is not None:
+            self.bulk.let_go(owner, epoch)
+        self.markers.change(owner.topology, letting_go(owner, epoch, self.name))
 
     def marker(self, topology: str, epoch: Epoch) -> Marker:
         """Return the newest marker; raises where it is gone, or of a newer epoch."""

@@ -11,6 +11,7 @@ from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities
 from trident.state.kafka.bulk.writing import is_bulk
+from trident.state.kafka.forgetting import KafkaForgetting
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, owned
 from trident.state.kafka.records import ROWS, in_order, records_of, shown
@@ -36,6 +37,7 @@ class KafkaTarget:
             writing=sender.writing,
             tasking=sender.bulk,
             counting=self if sender.bulk is not None else None,
+            forgetting=KafkaForgetting(sender, blobs),
             keeps_what_left=True,
         )
 

@@ -40,11 +40,18 @@ class MemoryPlace:
 
     def standing(self, transaction: MemoryTransaction, topology: str) -> Standing | None:
         """Return position and epoch; raises MismatchError when the state is another topology's."""
-        applied = transaction.table(_APPLIED)
-        others = [key for key in applied if isinstance(key, tuple) and key[1] == self.name and key[0] != topology]
-        if others:
+        if any(holder != topology for holder in _holders(transaction, self.name)):
             raise MismatchError(f"state {self.name!r} belongs to another topology; nothing was changed")
-        found = applied.get((topology, self.name))
+        return self._own(transaction, topology)
+
+    def let_go(self, transaction: MemoryTransaction, topology: str, epoch: Epoch) -> Position | None:
+        """Return where the state stands, whoever else has its name by now; under no older epoch than that."""
+        standing = self._own(transaction, topology)
+        check_epoch(standing.epoch if standing else None, epoch, self.name)
+        return standing.position if standing else None
+
+    def _own(self, transaction: MemoryTransaction, topology: str) -> Standing | None:
+        found = transaction.table(_APPLIED).get((topology, self.name))
         assert found is None or isinstance(found, Standing)
         return found
 
@@ -70,7 +77,14 @@ class MemoryPlace:
 
 def is_placed(transaction: MemoryTransaction, name: str) -> bool:
     """Tell whether a state of this name stands at a txid of any topology."""
-    return any(isinstance(key, tuple) and key[1] == name for key in transaction.table(_APPLIED))
+    return bool(_holders(transaction, name))
+
+
+def _holders(transaction: MemoryTransaction, name: str) -> list[object]:
+    """Return the topologies that have a state of this name; one that has let go of it, and left its fence, has not."""
+    applied = transaction.table(_APPLIED).items()
+    held = [key for key, found in applied if isinstance(found, Standing) and found.position is not None]
+    return [key[0] for key in held if isinstance(key, tuple) and key[1] == name]
 
 
 def refuse_noted(transaction: MemoryTransaction, name: str) -> None:

@@ -17,6 +17,7 @@ from trident.state.evolving import HeldColumns, coming_columns, held_layout
 from trident.state.folding import Row, StoredRow, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
+from trident.state.memory.forgetting import MemoryForgetting
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
 from trident.state.memory.place import LAYOUTS, MemoryPlace, refuse_noted
 from trident.state.memory.staged import ArrowRows, StagedWrite
@@ -54,6 +55,7 @@ class MemoryTarget:
             diverting=self,
             querying=MemoryQuerying(place, lambda: self._layout),
             evolving=self,
+            forgetting=MemoryForgetting(place),
         )
 
     @property

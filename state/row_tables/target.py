@@ -16,6 +16,7 @@ from trident.state.row_tables.place import RowPlace
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.tables.counting import refuse_owned
+from trident.state.tables.forgetting import TableForgetting
 from trident.state.tables.place import TablePlacing, connection_of
 from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
 from trident.state.tables.sql_target import SqlTarget
@@ -44,6 +45,7 @@ class RowTarget(SqlTarget):
             writing=writing,
             diverting=self,
             counting=RowCounting(place),
+            forgetting=TableForgetting(place, keeps_rows=True),
             ending=database if place.apart and isinstance(database, EndsSessions) else None,
             placing=TablePlacing(place, database) if isinstance(database, HasSchemas) else None,
             keeps_what_left=True,

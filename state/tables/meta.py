@@ -41,7 +41,10 @@ _RAISE = text("""
     WHERE trident_state_fence.epoch < excluded.epoch
        OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
 
+_DELETE = text("DELETE FROM trident_applied WHERE topology = :topology AND state = :state")
+
 _FENCE_OF = "SELECT epoch FROM trident_state_fence WHERE topology = :topology"
+_EPOCH_OF = "SELECT epoch, token FROM trident_state_fence WHERE topology = :topology"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +84,18 @@ class Applied:
 
         Refuses a table of another state.
         """
+        row = self.own(connection, topology, locked=locked)
+        self._check_table(connection, topology)
+        return row
+
+    def own(self, connection: Connection, topology: str, *, locked: bool = True) -> AppliedRow | None:
+        """Return the row, whoever else may have the table by now."""
         lock = self.dialect.for_update if locked else ""
         statement = (
             "SELECT incarnation, txid, attempt, birth_txid, epoch, token, row_count, relation FROM trident_applied "
             f"WHERE topology = :topology AND state = :state{lock}"
         )
         row = connection.execute(text(statement), {"topology": topology, "state": self.state}).one_or_none()
-        self._check_table(connection, topology)
         if row is None:
             return None
         incarnation, txid, attempt, birth, epoch, token, row_count, relation = row
@@ -95,9 +103,14 @@ class Applied:
         return AppliedRow(position, Epoch(epoch, token), row_count, relation)
 
     def insert(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Record a state that has never been registered."""
+        """Record a state that has never been registered, or was let go of under an older epoch than this one."""
+        _refuse_older(connection, owner.topology, epoch)
         values = {"table_name": self.table, "birth": birth_txid, "is_sink": self.is_sink}
         connection.execute(_INSERT, {**values, **self._named(owner, epoch)})
+
+    def delete(self, connection: Connection, topology: str) -> None:
+        """Take the row away."""
+        connection.execute(_DELETE, {"topology": topology, "state": self.state})
 
     def rebirth(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind the state to a new owner at its birth txid."""
@@ -176,3 +189,33 @@ def check_fence(connection: Connection, dialect: Dialect, topology: str, epoch: 
         f"found {found} of {topology!r} where epoch {epoch.number} was raised: "
         "the state's database was replaced or restored; nothing was written, start the topology again"
     )
+
+
+def require_line(connection: Connection, dialect: Dialect, topology: str, epoch: Epoch) -> None:
+    """Raise MismatchError unless an epoch of this line has raised the fence here before: it is the same database."""
+    found = None
+    if dialect.find_columns(connection, "trident_state_fence") is not None:
+        found = _stored_fence(connection, topology)
+    if found is None or found.line != epoch.line:
+        raise MismatchError(
+            f"found no fence of {topology!r} that its ledger has raised: the state's database was replaced, or its "
+            "address is another one. Nothing was changed there: correct the address, and give the command again"
+        )
+
+
+def _refuse_older(connection: Connection, topology: str, epoch: Epoch) -> None:
+    """Raise FencedError where a later epoch of this line has raised the fence, beside the ledger too.
+
+    There a fence is only left by who has let go of the topology: its old owner may stand still on its way to here.
+    """
+    found = _stored_fence(connection, topology)
+    if found is not None and found.line == epoch.line and found.number > epoch.number:
+        raise FencedError(
+            f"epoch {found.number} has let go of {topology!r}, this is epoch {epoch.number}; nothing was written",
+            found.number,
+        )
+
+
+def _stored_fence(connection: Connection, topology: str) -> Epoch | None:
+    row = connection.execute(text(_EPOCH_OF), {"topology": topology}).one_or_none()
+    return None if row is None else Epoch(row[0], row[1])

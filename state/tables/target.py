@@ -25,6 +25,7 @@ from trident.state.tables.counting import (
     refuse_unowned,
 )
 from trident.state.tables.dialect import Dialect
+from trident.state.tables.forgetting import TableForgetting
 from trident.state.tables.place import TablePlace, TablePlacing, connection_of
 from trident.state.tables.querying import TableQuerying
 from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
@@ -70,6 +71,7 @@ class TableTarget(SqlTarget):
             querying=TableQuerying(place),
             counting=TableCounting(place),
             evolving=place,
+            forgetting=TableForgetting(place),
             ending=database if not shared and isinstance(database, EndsSessions) else None,
             placing=TablePlacing(place, database) if isinstance(database, HasSchemas) else None,
         )

@@ -90,7 +90,14 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
         ("Audit", "OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)
     ),
     **dict.fromkeys(
-        ("Audit | str", "Level | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"),
+        (
+            "Audit | str",
+            "ForgottenTables | str",
+            "Level | str",
+            "SpoutKind | str",
+            "RowWrite | str",
+            "Literal['clear', 'adopt']",
+        ),
         (None, *POLICY),
     ),
     "MissedTicks | str": (None, *POLICY),
@@ -334,6 +341,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "undo": (trident.undo, DECIDING),
     "divert": (trident.divert, {**DECIDING, "state": "s", "rows_lost": False}),
     "drop": (trident.drop, {"topology": Topology("t"), "ledger": MemoryLedger(), "name": "s"}),
+    "forget": (trident.forget, {"topology": Topology("t"), "ledger": MemoryLedger(), "tables": "keep"}),
     "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
     "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),
     "activate": (trident.activate, COMMANDING),

@@ -23,6 +23,7 @@ from trident.base import advice
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import MismatchError
 from trident.cli.app import app, run
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
@@ -262,7 +263,7 @@ def test_nothing_is_decided_without_a_yes(scene, capsys):
     assert run(["status", "payments"]) == 0
 
 
-@pytest.mark.parametrize("command", ["retry", "divert", "undo", "reset", "drop"])
+@pytest.mark.parametrize("command", ["retry", "divert", "undo", "reset", "drop", "forget"])
 def test_where_nobody_can_answer_nothing_is_decided_and_yes_is_named(scene, command):
     scene.be_refused()
     pinned = bool(scene.apart)
@@ -272,9 +273,10 @@ def test_where_nobody_can_answer_nothing_is_decided_and_yes_is_named(scene, comm
         "undo": [write_module(scene), "3"],
         "reset": [write_module(scene), "--states", "clear"],
         "drop": [write_module(scene), "totals"],
+        "forget": [write_module(scene)],
     }[command]
     answer = CliRunner().invoke(app, [command, *words], input="")
-    if command == "undo" and not pinned:
+    if command == "forget" or (command == "undo" and not pinned):
         assert isinstance(answer.exception, MismatchError)
         return
     assert answer.exit_code == 4
@@ -323,6 +325,39 @@ def test_drop_takes_a_state_out(scene, capsys):
     heard = capsys.readouterr().err
     assert "it was taken out before, or has never run" in heard
     assert "there are: 'balances', 'totals'" in heard
+
+
+@pytest.mark.parametrize("tables", ["keep", "drop"])
+def test_forget_says_what_it_lets_go_of_and_does_it_once(scene, capsys, tables):
+    scene.mend()
+    named = write_module(scene)
+    words = ["forget", named, "--tables", tables]
+    answer = CliRunner().invoke(app, words, input="n\n")
+    assert answer.exit_code == 4
+    stays = "its rows stay, and are nobody's" if tables == "keep" else "its table is dropped with all rows"
+    assert "Topology payments (txid 2 is done) is let go of" in answer.output
+    for state in ("balances", "totals"):
+        assert re.search(rf"state {state} \([^)]*table {state}\): {stays}", answer.output)
+    assert "Nothing of this can be taken back. Forget payments?" in answer.output
+    assert run([*words, "--json"]) == 2
+    capsys.readouterr()
+    code, (said,) = ended(capsys, *words, "--yes")
+    assert (code, said["decided"], said["tables"], said["done"]) == (0, "forget", tables, 2)
+    assert (said["let_go"], said["dead_letters"], said["diverted"]) == (["balances", "totals"], 0, 0)
+    assert "begins anew" in said["next"]
+    assert run(["status", "payments"]) == 1
+    assert run([*words, "--yes"]) == 1
+    heard = capsys.readouterr().err
+    assert "is not in this ledger" in heard
+    assert "it was forgotten before, or has never run" in heard
+
+
+def test_what_only_the_ledger_has_is_said_before_it_is_let_go_of(scene):
+    scene.be_refused()
+    scene.decide(DecisionKind.DIVERT, 3, "totals")
+    scene.go_on()
+    answer = CliRunner().invoke(app, ["forget", write_module(scene)], input="n\n")
+    assert "Only the ledger has 3 diverted rows, and they go with it: read them first (trident show)" in answer.output
 
 
 def test_a_running_topology_is_read_but_not_decided_about(scene, capsys):
@@ -408,7 +443,7 @@ def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path,
 
 def test_it_is_a_program():
     answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
-    commands = ["list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop"]
+    commands = ["list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop", "forget"]
     for command in [*commands, "activate", "deactivate", "rebalance", "kill"]:
         assert command in answer.stdout
 
@@ -416,7 +451,7 @@ def test_it_is_a_program():
 def test_the_commands_that_error_texts_name_exist():
     named = [text for name, text in vars(advice).items() if name.isupper()]
     found = {command for text in named for command in re.findall(r"trident (\w+) ?", text)}
-    assert found == {"reset", "undo", "retry", "divert", "drop", "activate"}
+    assert found == {"reset", "undo", "retry", "divert", "drop", "forget", "activate"}
     for command in found:
         answer = CliRunner().invoke(app, [command, "--help"])
         assert answer.exit_code == 0

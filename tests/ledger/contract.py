@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from tests.ledger.decision_contract import RETRY, DecisionContract, refusal_of
 from tests.ledger.error_contract import ErrorContract
 from tests.ledger.evolution_contract import EvolutionContract
+from tests.ledger.forgetting_contract import ForgettingLedgerContract
 from tests.ledger.lifecycle_contract import LifeCycleContract
 from tests.ledger.making import (
     LONG,
@@ -988,6 +989,7 @@ class LedgerContract(
     ResetContract,
     DecisionContract,
     TakingBackContract,
+    ForgettingLedgerContract,
     LifeCycleContract,
     ViewContract,
 ):

@@ -9,6 +9,7 @@ from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.evolving import EVOLVING
 from tests.mutants.expiring import EXPIRING
+from tests.mutants.forgetting import FORGETTING
 from tests.mutants.going_dark import GOING_DARK
 from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
@@ -2905,6 +2906,7 @@ MUTANTS = (
     *ACKING,
     *DOCTOR,
     *DROPPING,
+    *FORGETTING,
     *EVOLVING,
     *EXPIRING,
     *TOPICS,

@@ -233,8 +233,8 @@ SINKS: Final = (
     Mutant(
         "what tasks have left open hides no marker",
         "state/kafka/bulk/sending.py",
-        "        self.settle_all(owner.topology)\n",
-        "",
+        "        self.settle_all(owner.topology)\n        self._change_all(owner.topology, fencing(",
+        "        self._change_all(owner.topology, fencing(",
         _BULK,
     ),
     Mutant(

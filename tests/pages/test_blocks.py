@@ -87,7 +87,7 @@ def test_what_is_wrong_is_found() -> None:
         "python examples/none.py\n"
         "python examples/payments.py --nothing x\n"
         "python -m trident.nothing\n"
-        "trident forget payments\n"
+        "trident no-such-command payments\n"
         "trident show payments none\n"
         "trident status payments --nothing\n"
         "docker compose -f docker/compose.yaml up nothing\n"

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-from trident.base.errors import MismatchError
+from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import Transaction
 from trident.state.kafka.outbox.store import Entry, OutboxRow
+from trident.state.kafka.outbox.tables import LET_GO
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.positions import Position, before_attempt, is_in
 
@@ -45,6 +46,10 @@ class MemoryOutbox:
         return rolled_back(self.database.transaction(), lambda transaction: self.read(transaction, topology))
 
     def read(self, transaction: Transaction, topology: str) -> OutboxRow | None:
+        row = self._stored(transaction, topology)
+        return None if row is None or row.position.owner.incarnation == LET_GO else row
+
+    def _stored(self, transaction: Transaction, topology: str) -> OutboxRow | None:
         return cast("OutboxRow | None", _table(transaction, POSITIONS).get((topology, self.sink)))
 
     def stamp(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
@@ -53,8 +58,15 @@ class MemoryOutbox:
             self._put(transaction, owner.topology, replace(row, epoch=epoch))
 
     def bear(self, transaction: Transaction, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        stored = self._stored(transaction, owner.topology)
+        if stored is not None and stored.position.owner.incarnation == LET_GO and stored.epoch.number > epoch.number:
+            raise FencedError(f"epoch {stored.epoch.number} has let go of sink {self.sink!r}")
         born = OutboxRow(Position(owner, birth_txid, 0, birth_txid), epoch, birth_txid)
         self._put(transaction, owner.topology, born)
+
+    def let_go(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
+        nowhere = Position(Owner(owner.topology, LET_GO), -1, 0, -1)
+        self._put(transaction, owner.topology, OutboxRow(nowhere, epoch, -1))
 
     def put(self, transaction: Transaction, batch: BatchId, record_count: int, payload: bytes) -> None:
         row = self.read(transaction, batch.owner.topology)

@@ -16,10 +16,11 @@ from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.state.evolving import HeldColumns
 
 
-def first_entry(spec: TopologySpec, incarnation: str) -> Entry:
-    """Return the entry of a topology that is new."""
-    progress = Progress(incarnation, 0, 0, None, None, 0, 0, None)
-    return Entry(spec, progress, 0, incarnations=frozenset({incarnation}))
+def first_entry(spec: TopologySpec, incarnation: str, used_up: tuple[int, int] = (0, 0)) -> Entry:
+    """Return the entry of a topology that is new, above the numbers of one of its name that was let go of."""
+    txid, attempt = used_up
+    progress = Progress(incarnation, txid, 0, None, None, txid, attempt, None)
+    return Entry(spec, progress, txid, cleared=txid, incarnations=frozenset({incarnation}))
 
 
 def registered(rows: Rows, spec: TopologySpec, draw_id: Callable[[], str]) -> Snapshot:
@@ -27,7 +28,7 @@ def registered(rows: Rows, spec: TopologySpec, draw_id: Callable[[], str]) -> Sn
     found = rows.find(spec.name)
     columns: tuple[tuple[str, HeldColumns], ...] = ()
     if found is None:
-        entry = first_entry(spec, draw_id())
+        entry = first_entry(spec, draw_id(), rows.used_up(spec.name))
     else:
         now = described(found.spec, found.births, found.progress, spec)
         known, starts = follow_topics(now.stored, now.given, found.starts, found.snapshot)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
-from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.rules.changes import changed_ranges
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
 from trident.coordinators.ledger.rules.lifecycle import KeptCommand
@@ -27,6 +27,8 @@ _FINISHED = "trident_finished"
 _DEAD_LETTERS = "trident_dead_letter"
 _LOSSES = "trident_loss"
 _DIVERTED = "trident_diverted"
+_FORGOTTEN = "trident_forgotten"
+ERRORS = "trident_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,11 @@ class Entry(NamedTuple):
             each.decision for each in kept if not each.finished and self._is_ahead(each.incarnation, each.decision.txid)
         )
 
+    def begun_forget(self) -> Decision | None:
+        """Return the decision to let go of the topology, which goes with the rest once it is carried out."""
+        kept = (each.decision for each in self.decisions.values())
+        return next((each for each in kept if each.kind is DecisionKind.FORGET), None)
+
     def refused(self) -> dict[int, Plan]:
         """Return the plans that open decisions are about, by attempt."""
         open_decisions = self.open_decisions()
@@ -152,6 +159,7 @@ class Entry(NamedTuple):
                 stopped.refusal.attempt for stopped in self.refusals.values() if self._is_about_next(stopped)
             ),
             decisions=self.open_decisions(),
+            forgetting=self.begun_forget(),
             refused=tuple(self.refused().values()),
             activity=self.activity,
         )
@@ -223,6 +231,22 @@ class Rows:
     def put(self, entry: Entry) -> None:
         """Replace a topology's entry."""
         self.transaction.table(_TOPOLOGIES)[entry.spec.name] = entry
+
+    def used_up(self, topology: str) -> tuple[int, int]:
+        """Return the last txid and attempt of a topology of that name that was let go of, zeros where none was."""
+        found = self.transaction.table(_FORGOTTEN).get(topology)
+        return (found[0], found[1]) if isinstance(found, tuple) else (0, 0)
+
+    def let_go(self, entry: Entry) -> None:
+        """Delete all of a topology but its fence, and the numbers that it has used up."""
+        name = entry.spec.name
+        numbers = entry.progress.last_txid, entry.progress.last_attempt
+        self.transaction.table(_FORGOTTEN)[name] = numbers
+        del self.transaction.table(_TOPOLOGIES)[name]
+        for table in (_FINISHED, _DEAD_LETTERS, _LOSSES, _DIVERTED, ERRORS):
+            rows = self.transaction.table(table)
+            for key in [key for key in rows if isinstance(key, tuple) and key[0] == name]:
+                del rows[key]
 
     def finished(self, topology: str) -> dict[int, Finished]:
         """Return the history of a topology by attempt."""

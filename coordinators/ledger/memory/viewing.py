@@ -129,7 +129,7 @@ class _Kept:
             is_held=is_held,
             done_at=None,
             refusal=self.entry.open_refusal(),
-            decisions=tuple(str(decision) for decision in self.entry.open_decisions()),
+            decisions=tuple(str(each) for each in (*self.entry.open_decisions(), self.entry.begun_forget()) if each),
             open_reset=f"states={reset.states!r}, to incarnation {reset.incarnation}" if reset else None,
             losses=len(lost),
             lost_offsets=sum(row.count for row in lost),

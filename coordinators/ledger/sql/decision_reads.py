@@ -53,6 +53,13 @@ def read_decisions(connection: Connection, owner: Owner, done: int) -> tuple[Dec
     return tuple(decision_of(row) for row in rows)
 
 
+def read_forgetting(connection: Connection, topology: str) -> Decision | None:
+    """Return the decision to let go of a topology, which goes with the rest once it is carried out."""
+    begun = select(DECISION).where(DECISION.c.topology == topology, DECISION.c.kind == DecisionKind.FORGET.value)
+    row = connection.execute(begun.limit(1)).one_or_none()
+    return None if row is None else decision_of(row)
+
+
 def read_diverted(connection: Connection, topology: str) -> tuple[tuple[int, Diverted], ...]:
     """Return the txids with the rows that were taken out of them, by state."""
     query = select(DIVERTED).where(DIVERTED.c.topology == topology)

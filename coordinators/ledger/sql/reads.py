@@ -14,7 +14,12 @@ from trident.coordinators.ledger.rules.fencing import check_epoch
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import births_before
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal, read_told
+from trident.coordinators.ledger.sql.decision_reads import (
+    read_decisions,
+    read_forgetting,
+    read_refusal,
+    read_told,
+)
 from trident.coordinators.ledger.sql.exclusions import read_dead_letters
 from trident.coordinators.ledger.sql.tables import (
     DONE_PLAN,
@@ -104,7 +109,7 @@ def lock_fence(connection: Connection, topology: str, epoch: Epoch) -> None:
 def lock_progress(connection: Connection, topology: str, epoch: Epoch) -> Progress:
     """Lock fence (shared) and progress until the transaction ends; raises FencedError for another epoch."""
     row = connection.execute(_LOCK, {"topology": topology}).one_or_none()
-    if row is None:
+    if row is None or not row.incarnation:
         lock_fence(connection, topology, epoch)
         raise MismatchError(f"topology {topology!r} is not registered in this ledger. Nothing was written.")
     check_epoch(topology, Epoch(row.number, row.token), epoch)
@@ -112,9 +117,18 @@ def lock_progress(connection: Connection, topology: str, epoch: Epoch) -> Progre
 
 
 def read_progress(connection: Connection, topology: str) -> Progress | None:
-    """Return where a topology stands, without a lock: a hint, to be asked again under the lock."""
+    """Return where a topology stands, without a lock: a hint, to be asked again under the lock.
+
+    None of one that was let go of: its row only says what it has used up.
+    """
     row = connection.execute(_PROGRESS, {"topology": topology}).one_or_none()
-    return _progress(row) if row else None
+    return _progress(row) if row is not None and row.incarnation else None
+
+
+def read_used_up(connection: Connection, topology: str) -> int | None:
+    """Return the highest txid of a topology of this name that was let go of, None where none was."""
+    row = connection.execute(_PROGRESS, {"topology": topology}).one_or_none()
+    return None if row is None or row.incarnation else int(row.last_txid)
 
 
 def read_plans(connection: Connection, topology: str, *attempts: int) -> dict[int, StoredPlan]:
@@ -237,6 +251,7 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         refusal=read_refusal(connection, owner, progress.done),
         told=read_told(connection, owner, progress.done),
         decisions=decisions,
+        forgetting=read_forgetting(connection, topology),
         refused=read_refused(connection, owner, decisions),
         activity=read_activity(connection, topology),
     )

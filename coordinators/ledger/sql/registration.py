@@ -24,7 +24,7 @@ from trident.coordinators.ledger.rules.specs import (
 )
 from trident.coordinators.ledger.rules.topics import follow_topics
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.asserted import write_one
+from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.births import write_births
 from trident.coordinators.ledger.sql.decision_reads import read_decisions
 from trident.coordinators.ledger.sql.decision_writes import is_decided, write_decision
@@ -38,6 +38,7 @@ from trident.coordinators.ledger.sql.reads import (
     read_snapshot,
     read_spec,
     read_starts,
+    read_used_up,
 )
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
 from trident.coordinators.planned import StartPosition
@@ -127,17 +128,16 @@ def new_incarnation(
 
 
 def _first_incarnation(connection: Connection, owner: Owner) -> None:
-    progress = {
-        "topology": owner.topology,
-        "incarnation": owner.incarnation,
-        "done": 0,
-        "done_attempt": 0,
-        "last_txid": 0,
-        "last_attempt": 0,
-    }
+    """Begin at the first txid; where one of the name was let go of, above all that it has used up."""
+    used_up = read_used_up(connection, owner.topology)
+    last = used_up or 0
+    progress = {"incarnation": owner.incarnation, "done": last, "done_attempt": 0, "last_txid": last}
+    if used_up is not None:
+        set_progress(connection, owner.topology, progress)
     written = (
-        insert_new(connection, INCARNATION, new_incarnation(owner, 0, "first start")),
-        insert_new(connection, PROGRESS, progress),
+        insert_new(connection, INCARNATION, new_incarnation(owner, last, "first start")),
+        used_up is not None
+        or insert_new(connection, PROGRESS, {"topology": owner.topology, "last_attempt": 0, **progress}),
     )
     if written != (True, True):
         raise FatalError(

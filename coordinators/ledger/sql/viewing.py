@@ -12,7 +12,7 @@ from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting, read_refusal
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import (
     plan_of,
@@ -190,7 +190,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         is_held=is_held,
         done_at=connection.execute(done_at).scalars().first(),
         refusal=read_refusal(connection, owner, progress.done),
-        decisions=tuple(str(decision) for decision in read_decisions(connection, owner, progress.done)),
+        decisions=_decided(connection, owner, progress),
         open_reset=f"states={reset.states!r}, to incarnation {reset.incarnation}" if reset else None,
         losses=losses,
         lost_offsets=lost_offsets,
@@ -314,3 +314,8 @@ def _count_live(connection: Connection, owner: Owner) -> int:
     live = [PLAN.c.topology == owner.topology, PLAN.c.incarnation == owner.incarnation, PLAN.c.status == IS_LIVE]
     count: int = connection.execute(select(func.count()).select_from(PLAN).where(*live)).scalar_one()
     return count
+
+
+def _decided(connection: Connection, owner: Owner, progress: Progress) -> tuple[str, ...]:
+    begun = read_forgetting(connection, owner.topology)
+    return tuple(str(each) for each in (*read_decisions(connection, owner, progress.done), begun) if each)

@@ -25,7 +25,7 @@ from trident.state.kafka.bulk.writing import BulkWriting, read_share, share_of
 from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Decide, Markers, no_marker, owned
-from trident.state.kafka.moves import bearing, beginning_anew, fencing
+from trident.state.kafka.moves import bearing, beginning_anew, fencing, letting_go
 from trident.state.kafka.records import ROWS, in_order, records_of
 from trident.state.positions import Position, stands
 from trident.state.staged import StagingLostError
@@ -155,6 +155,11 @@ class BulkSender:
     def begin_anew(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Start at the birth txid under a new owner; before the sink's own marker does."""
         self._change_all(owner.topology, beginning_anew(owner, epoch, birth_txid, self._place.sink))
+
+    def let_go(self, owner: Owner, epoch: Epoch) -> None:
+        """Have no producer stand anywhere; before the sink's own marker does not."""
+        self.settle_all(owner.topology)
+        self._change_all(owner.topology, letting_go(owner, epoch, self._place.sink))
 
     def send_once(self, batch: BatchId, writes: Sequence[WriteManifest], is_in: Callable[[], bool]) -> bool:
         """Have every share sent, unless the sink's own marker has the batch; returns whether that has to move now.

@@ -64,7 +64,13 @@ class OutboxStore(Protocol):
         """Put a newer epoch beside the position, which stays."""
 
     def bear(self, transaction: Transaction, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Record a sink that has never been registered, or bind it to a new life."""
+        """Record a sink that has never been registered, or bind it to a new life.
+
+        Raises FencedError where a later epoch has let go of it.
+        """
+
+    def let_go(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
+        """Take the position away and keep the epoch: `read` finds none then, and `bear` refuses an older one."""
 
     def put(self, transaction: Transaction, batch: BatchId, record_count: int, payload: bytes) -> None:
         """Lay a batch's records down behind the newest ones; nothing where the sink does not stand before the batch."""

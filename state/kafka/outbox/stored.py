@@ -19,13 +19,13 @@ from sqlalchemy import (
     update,
 )
 
-from trident.base.errors import MismatchError
+from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 from trident.state.kafka.outbox.store import Entry, OutboxRow
-from trident.state.kafka.outbox.tables import ENTRIES, OUTBOX_TABLES, POSITIONS, row_in, sent_before_in
+from trident.state.kafka.outbox.tables import ENTRIES, LET_GO, OUTBOX_TABLES, POSITIONS, row_in, sent_before_in
 from trident.state.positions import before_attempt, is_in
 from trident.state.tables.place import connection_of
 
@@ -86,6 +86,7 @@ class Outbox:
 
     def bear(self, transaction: Transaction, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a sink that has never been registered, or bind it to a new life."""
+        self._refuse_older(transaction, owner.topology, epoch)
         values = {
             "incarnation": owner.incarnation,
             "epoch": epoch.number,
@@ -98,6 +99,19 @@ class Outbox:
         if not self._change(transaction, owner.topology, **values):
             connection_of(transaction).execute(
                 insert(POSITIONS).values(topology=owner.topology, sink=self.sink, **values)
+            )
+
+    def let_go(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
+        """Leave a row without an incarnation, which stands nowhere."""
+        gone = {"incarnation": LET_GO, "txid": -1, "attempt": 0, "birth_txid": -1, "newest_txid": -1}
+        self._change(transaction, owner.topology, **gone, epoch=epoch.number, token=epoch.token)
+
+    def _refuse_older(self, transaction: Transaction, topology: str, epoch: Epoch) -> None:
+        mine = self._of(POSITIONS, topology, POSITIONS.c.incarnation == LET_GO, POSITIONS.c.epoch > epoch.number)
+        newer = connection_of(transaction).execute(select(POSITIONS.c.epoch).where(mine).with_for_update()).scalar()
+        if newer is not None:
+            raise FencedError(
+                f"epoch {newer} has let go of sink {self.sink!r}, this is epoch {epoch.number}; nothing done", newer
             )
 
     def put(self, transaction: Transaction, batch: BatchId, record_count: int, payload: bytes) -> None:

@@ -52,6 +52,8 @@ ENTRIES: Final = Table(
     Column("record_count", BigInteger, nullable=False),
     Column("payload", LargeBinary, nullable=False),
 )
+LET_GO: Final = ""
+"""The incarnation of a sink that stands nowhere any more: its row has the epoch that let go of it."""
 _VERSION_1 = {
     "trident_outbox_position": """
         CREATE TABLE trident_outbox_position (
@@ -105,7 +107,7 @@ def row_in(connection: Connection, topology: str, sink: str, *, locked: bool) ->
     """Return where a sink stands; locked, a writer at work is waited for."""
     asked = select(POSITIONS).where(POSITIONS.c.topology == topology, POSITIONS.c.sink == sink)
     row = connection.execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
-    if row is None:
+    if row is None or row["incarnation"] == LET_GO:
         return None
     position = Position(Owner(topology, row["incarnation"]), row["txid"], row["attempt"], row["birth_txid"])
     return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])

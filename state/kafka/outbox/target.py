@@ -12,6 +12,7 @@ from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.kafka.bulk.writing import listed
+from trident.state.kafka.forgetting import OutboxForgetting
 from trident.state.kafka.outbox.keeping import OutboxChecking, OutboxResetting, OutboxUndoing
 from trident.state.kafka.outbox.relaying import OutboxRelay
 from trident.state.kafka.outbox.store import OutboxStore, ask, owned_in
@@ -55,6 +56,7 @@ class OutboxTarget:
             diverting=self,
             counting=OutboxChecking(sender, outbox),
             relaying=relay,
+            forgetting=OutboxForgetting(sender, outbox),
             writing=sender.writing,
             tasking=sender.bulk,
             keeps_what_left=True,

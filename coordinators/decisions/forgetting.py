@@ -1,0 +1,187 @@
+"""A topology is let go of: of each of its states and sinks first, and then of all that the ledger has of it.
+
+What stays is what refuses an old owner that wakes up later: the ledger's fence, the one of each place, and the highest
+numbers. They lie under the topology's name, so that another topology never meets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from trident.base.advice import RESET_CLEARING
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
+from trident.coordinators.decided import Decision, DecisionKind, ForgottenTables, LeftBehind
+from trident.coordinators.decisions.diverting_waiting import send_what_waits
+from trident.coordinators.holding.keeping import holder_name
+from trident.coordinators.holding.takeover import TakeOver
+from trident.coordinators.holding.trying import try_with_patience
+from trident.coordinators.ledger.rules.forgetting import being_forgotten
+from trident.coordinators.registered import SINK, Snapshot
+from trident.state.forgetting import forgetting_of
+from trident.state.positions import Position
+from trident.state.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenTarget:
+    """A state or sink that is let go of."""
+
+    name: str
+    is_sink: bool
+    place: Mapping[str, str]
+    """What its description says of where it is."""
+    keeps_rows: bool
+    """Whether what it holds, or has sent, stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetProspect:
+    """What is about to be let go of, told before anything is changed."""
+
+    topology: str
+    tables: ForgottenTables
+    done: int
+    targets: tuple[ForgottenTarget, ...]
+    left: LeftBehind
+    streams: tuple[str, ...]
+    received: tuple[str, ...]
+    """Those of the streams whose messages, or rows, that are not done are their source's to give again."""
+    taken_out: tuple[str, ...]
+    """In words, states and sinks that were dropped before: their places stay noted as the topology's own."""
+    finishes_another: bool = False
+    """One that was cut off is found, and finished."""
+
+
+AgreeToForget = Callable[[ForgetProspect], None]
+"""Hears what is about to be let go of while nothing is changed yet; it ends there if this raises."""
+
+
+def agree_to_forget(_: ForgetProspect) -> None:
+    """Let it pass."""
+
+
+def decide_forget(taking: TakeOver, tables: ForgottenTables, agree: AgreeToForget = agree_to_forget) -> Decision:
+    """Let go of the topology; returns the decision, or the one that was cut off and is finished.
+
+    Raises MismatchError, nothing changed, for a topology that the ledger does not know, while anything is pinned,
+    refused or decided and not finished, for a target that is gone, another one or of another moment, and for what
+    waits in a sink and can't be sent.
+    """
+    seen = taking.repeater.call("looking at the ledger", lambda: taking.ledger.look(taking.epoch, taking.spec))
+    if seen.added.topology:
+        raise MismatchError(
+            f"no forget: the ledger knows no topology {taking.spec.name!r}: it was forgotten before, or has never run. "
+            "Nothing was changed."
+        )
+    stores = {name: store for name, store in taking.stores.items() if name not in seen.added.states}
+    decision = seen.forgetting
+    if decision is None:
+        decision = _decide(taking, stores, tables, agree)
+    elif decision.state != tables:
+        raise being_forgotten(taking.spec.name, decision)
+    else:
+        agree(_prospect(taking, stores, seen, tables))
+    _carry_out(taking, stores, seen, decision)
+    return decision
+
+
+def _decide(taking: TakeOver, stores: Mapping[str, Target], tables: ForgottenTables, agree: AgreeToForget) -> Decision:
+    seen, positions = taking.look()
+    taking.unless_fenced(partial(_check_seen, taking, seen, positions))
+    _try(taking, stores, seen, tables)
+    agree(_prospect(taking, stores, seen, tables))
+    taking.as_registered(seen)
+    taking.raise_fences()
+    _require_nothing_open(taking.snapshot)
+    taking.where_states_stand()
+    send_what_waits(taking, stores, must_all=True)
+    _try(taking, stores, taking.snapshot, tables)
+    snapshot = taking.snapshot
+    decision = Decision(DecisionKind.FORGET, snapshot.done, snapshot.done_attempt, tables, holder_name())
+    reached(CrashPoint.BEFORE_DECIDING_FORGET, snapshot.done)
+    record = partial(taking.ledger.decide_forget, snapshot.owner, taking.epoch, decision)
+    taking.repeater.call("recording a decision", record)
+    reached(CrashPoint.AFTER_DECIDING_FORGET, snapshot.done)
+    return decision
+
+
+def _carry_out(taking: TakeOver, stores: Mapping[str, Target], seen: Snapshot, decision: Decision) -> None:
+    """Let go of each target and then of the ledger's rows; may be begun again anywhere.
+
+    A target that was let go of may be another topology's by now: it is asked for nothing but its own.
+    """
+    owner, drops = seen.owner, decision.state == ForgottenTables.DROP
+    for name, store in sorted(stores.items()):
+        if store.capabilities.ending is not None:
+            end_older = partial(store.capabilities.ending.end_older, owner.topology, taking.epoch)
+            taking.repeater.call(f"ending what older epochs left open in {name!r}", end_older)
+        forget = partial(forgetting_of(store).forget, owner, taking.epoch, drops)
+        taking.repeater.call(f"letting go of {name!r}", forget)
+        reached(CrashPoint.AFTER_FORGETTING_TARGET, decision.txid)
+    let_go = partial(taking.ledger.forget, owner, taking.epoch, decision)
+    taking.repeater.call(f"letting go of topology {owner.topology!r}", let_go)
+    reached(CrashPoint.AFTER_FORGETTING, decision.txid)
+
+
+def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None]) -> None:
+    """Refuse, before anything is changed, what would be refused once every fence is raised."""
+    _require_nothing_open(seen)
+    taking.held_against(seen, positions)
+
+
+def _try(taking: TakeOver, stores: Mapping[str, Target], seen: Snapshot, tables: ForgottenTables) -> None:
+    """Try what will be done to each target, and roll it back: a decision that is recorded is carried out."""
+    for name, store in sorted(stores.items()):
+        drops = tables is ForgottenTables.DROP
+        check = partial(forgetting_of(store).check_forget, seen.owner, taking.epoch, drops)
+        try_with_patience(taking.repeater, f"forget of {name!r}", partial(taking.unless_fenced, check))
+
+
+def _require_nothing_open(snapshot: Snapshot) -> None:
+    """Raise MismatchError while a txid is neither done nor free of anybody's decision."""
+    found = _open(snapshot)
+    if found is not None:
+        raise MismatchError(
+            f"no forget: {found}. Nothing was changed: start the topology until that is done, or decide about it, and "
+            f"give the command again. Where none of it is needed any more, {RESET_CLEARING} first: then it is void."
+        )
+
+
+def _open(snapshot: Snapshot) -> str | None:
+    """Return, in words, what keeps the topology from being let go of."""
+    if snapshot.open_reset is not None:
+        return f"a reset to incarnation {snapshot.open_reset.incarnation} was decided and is not finished"
+    if snapshot.pin is not None:
+        return f"txid {snapshot.pin.txid} attempt {snapshot.pin.attempt} is pinned and not done"
+    if snapshot.decisions:
+        return f"a {snapshot.decisions[0]} was decided and waits for the next attempt"
+    if snapshot.refusal is not None and snapshot.refusal.blocks:
+        return f"txid {snapshot.refusal.txid} was refused by {snapshot.refusal.state!r} and waits for a person"
+    return None
+
+
+def _prospect(
+    taking: TakeOver, stores: Mapping[str, Target], seen: Snapshot, tables: ForgottenTables
+) -> ForgetProspect:
+    spec = taking.spec
+    left = taking.repeater.call("counting what is left", lambda: taking.ledger.left_behind(spec.name))
+    return ForgetProspect(
+        spec.name,
+        tables,
+        seen.done,
+        tuple(_target(name, spec.states[name], stores[name], tables) for name in sorted(stores)),
+        left,
+        tuple(sorted(name for name in spec.spouts if name not in seen.added.streams)),
+        spec.received,
+        taking.repeater.call("reading what was dropped", lambda: taking.ledger.view().status(spec.name).dropped),
+        finishes_another=seen.forgetting is not None,
+    )
+
+
+def _target(name: str, described: Mapping[str, str], store: Target, tables: ForgottenTables) -> ForgottenTarget:
+    stays = store.capabilities.keeps_what_left or tables is ForgottenTables.KEEP
+    place = {key: described[key] for key in ("store", "database", "table", "markers") if described.get(key)}
+    return ForgottenTarget(name, described.get("kind") == SINK, place, stays)

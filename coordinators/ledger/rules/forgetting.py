@@ -1,0 +1,30 @@
+"""A topology that is let go of: what has to hold for it, and what is refused while it is begun; pure."""
+
+from __future__ import annotations
+
+from trident.base.advice import FORGET
+from trident.base.errors import MismatchError
+from trident.coordinators.decided import Decision
+from trident.coordinators.registered import Snapshot
+
+
+def require_not_forgotten(snapshot: Snapshot) -> None:
+    """Raise MismatchError while the topology is being let go of: some of its places may be others' already."""
+    if snapshot.forgetting is not None:
+        raise being_forgotten(snapshot.owner.topology, snapshot.forgetting)
+
+
+def check_begun(topology: str, begun: Decision | None, decision: Decision) -> bool:
+    """Tell whether this very decision is recorded; raises MismatchError for another one."""
+    if begun is not None and begun != decision:
+        raise being_forgotten(topology, begun)
+    return begun is not None
+
+
+def being_forgotten(topology: str, begun: Decision) -> MismatchError:
+    """Return what is said to whoever comes while a forget is not finished."""
+    return MismatchError(
+        f"topology {topology!r} is being forgotten, with its tables: {begun.state}. That was decided by "
+        f"{begun.decided_by} and cut off; some of its states and sinks may be let go of, and nothing was changed now: "
+        f"finish it ({FORGET} --tables {begun.state})."
+    )

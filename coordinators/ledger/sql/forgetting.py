@@ -1,0 +1,63 @@
+"""A topology that a SQL ledger lets go of: the decision first, and at last everything but its fence and its numbers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Connection, delete, func, null, select
+
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import Decision, LeftBehind
+from trident.coordinators.ledger.rules.decisions import check_drop
+from trident.coordinators.ledger.rules.fencing import check_owner
+from trident.coordinators.ledger.rules.forgetting import being_forgotten, check_begun
+from trident.coordinators.ledger.sql.asserted import set_progress, write_one
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting
+from trident.coordinators.ledger.sql.decision_writes import write_decision
+from trident.coordinators.ledger.sql.reads import lock_progress
+from trident.coordinators.ledger.sql.tables import (
+    DEAD_LETTER,
+    DIVERTED,
+    FENCE,
+    HEARTBEAT,
+    METADATA,
+    PROGRESS,
+    SCHEMA,
+    TOPOLOGY,
+)
+
+_STAY: Final = (FENCE, HEARTBEAT, PROGRESS, SCHEMA, TOPOLOGY)
+
+
+def decide_forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    """Record it before its first effect; see `Ledger.decide_forget`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    check_owner(progress, owner)
+    if not check_begun(owner.topology, read_forgetting(connection, owner.topology), decision):
+        check_drop(progress, decision, read_decisions(connection, owner, progress.done))
+        write_decision(connection, owner, epoch, decision, finished=False)
+
+
+def forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    """Delete every row of the topology but those that say what is used up; see `Ledger.forget`."""
+    topology = owner.topology
+    progress = lock_progress(connection, topology, epoch)
+    check_owner(progress, owner)
+    begun = read_forgetting(connection, topology)
+    if begun is None or not check_begun(topology, begun, decision) or progress.pinned is not None:
+        raise being_forgotten(topology, begun or decision)
+    for table in METADATA.sorted_tables:
+        if table not in _STAY:
+            connection.execute(delete(table).where(table.c.topology == topology))
+    nowhere = {"incarnation": "", "done": progress.last_txid, "done_attempt": 0, "reset_to": null(), "held": 0}
+    set_progress(connection, topology, nowhere)
+    write_one(connection, delete(TOPOLOGY).where(TOPOLOGY.c.name == topology))
+
+
+def left_behind(connection: Connection, topology: str) -> LeftBehind:
+    """Count what only the ledger has."""
+    letters, diverted = (
+        connection.execute(select(func.count()).where(table.c.topology == topology)).scalar_one()
+        for table in (DEAD_LETTER, DIVERTED)
+    )
+    return LeftBehind(int(letters), int(diverted))
