@@ -340,3 +340,10 @@ def test_it_shows_no_secret_and_is_pickled(rabbitmq: LocalRabbit) -> None:
     assert repr(spout) == "RabbitSpout('q', vhost='bills')"
     assert spout.identity() == {"spout": "rabbitmq", "vhost": "bills", "queue": "q", "id": ""}
     assert repr(pickle.loads(pickle.dumps(spout))) == repr(spout)
+
+
+def test_a_channel_that_the_broker_closes_is_noticed_at_once_and_says_why(rabbitmq: LocalRabbit, queue: str) -> None:
+    with opened(RabbitSpout(queue, url=rabbitmq.url)) as spout:
+        spout._opened().settle(1_000_000, is_acked=True)  # no delivery has that number
+        with pytest.raises(FatalError, match=r"refused the consumer \(406: .*unknown delivery tag"):
+            none_within(spout, 10)

@@ -345,6 +345,13 @@ QUEUES: Final = (
         _BODIES,
     ),
     Mutant(
+        "queue: a channel that the broker has closed is noticed",
+        "spouts/queue/rabbitmq/line.py",
+        "        if channel.is_closed:\n",
+        "        if False:\n",
+        _RABBIT,
+    ),
+    Mutant(
         "queue: what is on its way is waited for",
         "spouts/queue/rabbitmq/line.py",
         "        is_owed = self._came < self._to_come + self._put_back\n",

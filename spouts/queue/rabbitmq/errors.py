@@ -48,6 +48,8 @@ def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace, *, was_o
         return _vhost_refused(place)
     if isinstance(error, exceptions.ConnectionClosedByBroker):
         return _of_connection(error, place)
+    if isinstance(error, exceptions.ChannelWrongStateError):  # it was closed between two looks
+        return channel_closed(place)
     if isinstance(error, OSError | exceptions.AMQPConnectionError):
         # the name alone: the client's texts quote what it was configured with
         name = type(error).__name__
@@ -70,6 +72,11 @@ def failed(place: RabbitPlace, how: str = "") -> FatalError:
         f"{place}: the client pika failed{how}. {_KEPT}. Look at the options in the address, at the version of pika, "
         "and at the newest messages: a property or a header that is not UTF-8 can't be read"
     )
+
+
+def channel_closed(place: RabbitPlace) -> TridentError:
+    """Return the error for a channel that is closed, nobody knows why: whoever opens another one hears of it."""
+    return RetryableError(f"{place}: the broker has closed the channel. {_KEPT}")
 
 
 def cancelled(place: RabbitPlace) -> TridentError:

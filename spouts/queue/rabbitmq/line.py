@@ -20,7 +20,14 @@ from pika.exceptions import AMQPError, ConnectionWrongStateError
 from pika.spec import Basic, BasicProperties
 
 from trident.base.errors import FatalError, RetryableError, TridentError
-from trident.spouts.queue.rabbitmq.errors import RabbitPlace, cancelled, classify, failed, stream_refused
+from trident.spouts.queue.rabbitmq.errors import (
+    RabbitPlace,
+    cancelled,
+    channel_closed,
+    classify,
+    failed,
+    stream_refused,
+)
 
 _TURN_S: Final = 1
 """How long one look at the connection waits; what is to be settled ends it."""
@@ -191,6 +198,7 @@ class RabbitLine:
                 while not self._is_ending:
                     self._turn_consumer(channel)
                     self._connection.process_data_events(_TURN_S)
+                    self._require_channel(channel)
                     asked_at, self._asked_at = self._asked_at, None
                     if not self.is_draining:
                         self._send_settled(channel)  # all that was settled before it was asked
@@ -268,6 +276,12 @@ class RabbitLine:
 
     def _note_cancelled(self, _: object) -> None:
         self._was_cancelled = True
+
+    def _require_channel(self, channel: BlockingChannel) -> None:
+        """Raise why the broker has closed the channel: the client says so only to who uses it, and not the reason."""
+        if channel.is_closed:
+            reason = getattr(channel, "_closing_reason", None)
+            raise channel_closed(self._place) if not isinstance(reason, AMQPError) else reason
 
     def _require_consumer(self, channel: BlockingChannel) -> None:
         if self._is_stream:
