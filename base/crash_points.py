@@ -75,6 +75,9 @@ class CrashPoint(StrEnum):
     AFTER_UNPINNING = "undo: the pin is taken back"
     BEFORE_DROPPING = "drop: all that is done is in it or sent, the topology still has it"
     AFTER_DROPPING = "drop: the topology has it no more"
+    BEFORE_RENAMING = "rename: all that is pinned is done, ledger and states have the former names"
+    AFTER_RENAMING = "rename: the ledger has the new names, no state has followed yet"
+    AFTER_FOLLOWING = "rename: one state stands under its new name"
 
 
 Action = Callable[[CrashPoint, int], None]

@@ -38,7 +38,7 @@ class Refusal:
 
 
 class DecisionKind(StrEnum):
-    """What a person can decide, beside a reset: about a txid that waits or, of a drop, behind what is done."""
+    """What a person can decide, beside a reset: about a txid that waits, or about the topology behind what is done."""
 
     RETRY = "retry"
     """Try it again: the cause is mended."""
@@ -48,6 +48,13 @@ class DecisionKind(StrEnum):
     """Bring every state back to the txid before, and plan it again."""
     DROP = "drop"
     """Take a state or sink out of the topology, after the txid that is done; what it holds stays where it is."""
+    RENAME = "rename"
+    """Give states other names, behind the txid that is done; their rows and where they stand stay what they are."""
+
+    @property
+    def is_of_topology(self) -> bool:
+        """Whether it is about what the topology is, behind what is done, and carried out as it is recorded."""
+        return self in (DecisionKind.DROP, DecisionKind.RENAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,8 @@ class Decision:
     def __str__(self) -> str:
         if self.kind is DecisionKind.DROP:
             return f"{self.kind} of {self.state!r} after txid {self.txid}"
+        if self.kind is DecisionKind.RENAME:
+            return f"{self.kind} {self.state} after txid {self.txid}"
         where = f" of state {self.state!r}" if self.state else ""
         return f"{self.kind} of txid {self.txid}{where}"
 

@@ -19,6 +19,7 @@ from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest
 from trident.state.evolving import Evolves
 from trident.state.positions import Position
+from trident.state.renaming import Renames
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingWriter
 from trident.state.tasks import Tasks
 
@@ -302,6 +303,7 @@ class Capabilities:
     tasking: UsesTasks | None = None
     expiring: Expires | None = None
     evolving: Evolves | None = None
+    renaming: Renames | None = None
     plain: WritesPlainly | None = None
     """Of a target of the two weaker levels, which stands nowhere."""
     keeps_what_left: bool = False

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from trident.language.turning import MapGet, SnapshotGet
     from trident.local.session import local_session
     from trident.managing.deciding import divert, drop, retry, status, undo
+    from trident.managing.evolving import evolve
     from trident.managing.lifecycle import activate, deactivate, kill, rebalance
     from trident.managing.resets import reset
     from trident.operations.aggregators.base import Aggregation
@@ -135,6 +136,7 @@ _MODULES = {
     ),
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
+    "trident.managing.evolving": ("evolve",),
     "trident.engine.staging": ("Staging",),
     "trident.language.explaining": ("ExplainForm",),
     "trident.language.first": ("FirstN",),
@@ -238,6 +240,7 @@ __all__ = [
     "deactivate",
     "divert",
     "drop",
+    "evolve",
     "kill",
     "local_session",
     "rebalance",

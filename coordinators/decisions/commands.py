@@ -11,6 +11,7 @@ from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.leasing import leased
+from trident.coordinators.decisions.renaming import AgreeToRename, Version, agree_to_rename, decide_rename
 from trident.coordinators.decisions.taking_back import AgreeToUndo, WaysBack, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
@@ -69,6 +70,26 @@ def drop_from_topology(
     ):
         plain = without_positions(parts.stores)
         return decide_drop(TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater), name, plain)
+
+
+def rename_states(
+    spec: TopologySpec,
+    targets: Mapping[str, OpensTarget],
+    ledger: Ledger,
+    renames: Mapping[str, str],
+    options: RunOptions,
+    agree: AgreeToRename = agree_to_rename,
+) -> Decision:
+    """Give states of the topology other names, with the version that has these; returns the decision.
+
+    `agree` hears what it is about to do while nothing is changed, and ends it by raising. Raises LeaseHeldError while a
+    coordinator runs the topology, and what `decide_rename` raises.
+    """
+    with (
+        opened(ledger, {}, targets, options.timeouts) as parts,
+        leased(ledger, spec.name, options) as (epoch, repeater),
+    ):
+        return decide_rename(Version(ledger, spec, parts.stores, epoch, repeater), renames, agree)
 
 
 def reset_topology(

@@ -12,7 +12,7 @@ contradicts the call; nothing written). Methods may be called from several threa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
@@ -229,6 +229,17 @@ class Ledger(Protocol):
 
         Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
         open.
+        """
+
+    def described(self, epoch: Epoch, topology: str) -> TopologySpec:
+        """Return what is stored of a topology that was registered before; changes nothing."""
+
+    def rename(self, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
+        """Give states other names in all that is still in force, with the decision; idempotent.
+
+        `renames` are new names by former ones. The stored description, the births and the pin of the txid that is done
+        change together; history keeps the names that it was made with. Refused as a drop is, and for names that
+        `with_renamed` refuses.
         """
 
     def send(self, topology: str, sent: Sent) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.checks import check_able, check_function, check_instance
@@ -19,11 +19,12 @@ from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions, lifecycle, reporting, taking_back
 from trident.coordinators.ledger.memory.beginnings import reborn, registered
 from trident.coordinators.ledger.memory.cleaning import clean_up
-from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
+from trident.coordinators.ledger.memory.planning import check_pin, planned
+from trident.coordinators.ledger.memory.rows import Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
 from trident.coordinators.ledger.rules.fencing import check_life, lease_held
-from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
+from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.rules.specs import (
     merged_births,
     merged_starts,
@@ -151,7 +152,7 @@ class MemoryLedger:
                 attempts.check_drop(entry.progress, drop_from)
                 entry = dropped(rows, entry, drop_from)
             if plan is not None:
-                entry = _planned(rows, entry, owner, epoch, plan)
+                entry = planned(rows, entry, owner, epoch, plan)
             rows.put(entry)
 
     def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
@@ -191,7 +192,7 @@ class MemoryLedger:
                 return
             for step in (*copies, *applies):
                 step(transaction)
-            _check_pin(entry, epoch, pin)
+            check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
             rows.put(with_pin(rows, entry, owner, pin))
 
@@ -223,7 +224,7 @@ class MemoryLedger:
                 return
             for step in (*copies, *applies):
                 step(transaction)
-            _check_pin(entry, epoch, pin)
+            check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
             entry = with_pin(rows, entry, owner, pin)
             rows.put(with_done(rows, entry, epoch, commit.timed(took_ms), self._clock.monotonic()))
@@ -319,6 +320,18 @@ class MemoryLedger:
             rows = Rows(transaction)
             rows.put(decisions.without(rows.fenced(owner.topology, epoch), owner, epoch, decision))
 
+    def described(self, epoch: Epoch, topology: str) -> TopologySpec:
+        """Return what is stored of a known topology."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).fenced(topology, epoch).spec
+
+    def rename(self, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
+        """Give states other names in what is known of the topology."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            rows.put(decisions.renamed(rows, entry, owner, epoch, decision, renames))
+
     def send(self, topology: str, sent: Sent) -> int:
         """Add a life-cycle command."""
         with self._database.transaction() as transaction:
@@ -381,18 +394,3 @@ class MemoryLedger:
 
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
-
-
-def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
-    before = entry.live[-1] if entry.live else entry.done_plan
-    attempts.check_plan(entry.progress, epoch, plan, before, entry.starts)
-    entry = decisions.hold_for(entry, plan)
-    stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
-    rows.mark_losses(owner.topology, stored)
-    progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
-    return entry._replace(progress=progress, live=(*entry.live, stored))
-
-
-def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:
-    done_plan = entry.done_plan.plan if entry.done_plan else None
-    commits.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts)

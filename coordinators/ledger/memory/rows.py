@@ -154,6 +154,7 @@ class Entry(NamedTuple):
             decisions=self.open_decisions(),
             refused=tuple(self.refused().values()),
             activity=self.activity,
+            renamed=self.spec.renamed,
         )
 
 

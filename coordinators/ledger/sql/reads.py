@@ -238,6 +238,7 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         told=read_told(connection, owner, progress.done),
         decisions=decisions,
         refused=read_refused(connection, owner, decisions),
+        renamed=read_spec(connection, topology).renamed,
         activity=read_activity(connection, topology),
     )
 
