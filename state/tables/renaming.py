@@ -74,7 +74,7 @@ class TableRenaming:
         values |= {"topology": owner.topology, "incarnation": owner.incarnation, "table": place.table}
         statement = (
             "UPDATE trident_applied SET state = :state, epoch = :epoch, token = :token WHERE topology = :topology "
-            f"AND state = :former AND incarnation = :incarnation AND epoch <= :epoch AND {place.dialect.same_table}"
+            f"AND state = :former AND incarnation = :incarnation AND epoch <= :epoch AND ({place.dialect.same_table})"
         )
         if connection.execute(text(statement), values).rowcount == 1:
             return
