@@ -130,6 +130,15 @@ RENAMING: Final = (
         (f"{_STORES}::TestSqliteState::test_another_incarnation_is_not_moved",),
     ),
     Mutant(
+        "what finds a table by any of its names is one condition of a rename",
+        "state/tables/renaming.py",
+        "({place.dialect.same_table})",
+        "{place.dialect.same_table}",
+        (
+            "integration_tests/state/test_postgres_contract.py::TestPostgresState::test_another_incarnation_is_not_moved",
+        ),
+    ),
+    Mutant(
         "a table does not follow where both names stand for something",
         "state/tables/renaming.py",
         "        if _is_there(connection, owner.topology, place.name):\n            raise",
