@@ -38,7 +38,7 @@ class Refusal:
 
 
 class DecisionKind(StrEnum):
-    """What a person can decide, beside a reset: about a txid that waits or, of a drop, behind what is done."""
+    """What a person can decide, beside a reset: about a txid that waits, or about the topology behind what is done."""
 
     RETRY = "retry"
     """Try it again: the cause is mended."""
@@ -50,6 +50,13 @@ class DecisionKind(StrEnum):
     """Take a state or sink out of the topology, after the txid that is done; what it holds stays where it is."""
     FORGET = "forget"
     """Let go of the topology: of each state and sink, then of all that the ledger has of it."""
+    RENAME = "rename"
+    """Give states other names, behind the txid that is done; their rows and where they stand stay what they are."""
+
+    @property
+    def is_of_topology(self) -> bool:
+        """Whether it is about what the topology is, behind what is done, and carried out as it is recorded."""
+        return self in (DecisionKind.DROP, DecisionKind.RENAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,8 @@ class Decision:
             return f"{self.kind} of {self.state!r} after txid {self.txid}"
         if self.kind is DecisionKind.FORGET:
             return f"{self.kind} after txid {self.txid} (tables: {self.state})"
+        if self.kind is DecisionKind.RENAME:
+            return f"{self.kind} {self.state} after txid {self.txid}"
         where = f" of state {self.state!r}" if self.state else ""
         return f"{self.kind} of txid {self.txid}{where}"
 

@@ -62,6 +62,17 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class Renamed:
+    """The recorded fact that a state has another name: what still lies under the former one is its own."""
+
+    former: str
+    state: str
+    """What it is called now."""
+    txid: int
+    """It had the former name up to this one."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopologySpec:
     """What must stay the same over restarts, by name: spouts and states with their descriptions."""
 
@@ -70,6 +81,8 @@ class TopologySpec:
     states: dict[str, dict[str, str]]
     dropped: tuple[Dropped, ...] = ()
     """What was taken out, of a stored description only."""
+    renamed: tuple[Renamed, ...] = ()
+    """The former names of states, each with the present one; of a stored description only."""
 
     @property
     def sinks(self) -> tuple[str, ...]:
@@ -185,6 +198,8 @@ class Snapshot:
     forgetting: Decision | None = None
     """The decision to let go of the topology, which was begun and is not finished: nothing else may begin."""
     activity: Activity = Activity.ACTIVE
+    renamed: tuple[Renamed, ...] = ()
+    """The former names of states: where a death or a restore has left one under such a name, it is found there."""
     refused: tuple[Plan, ...] = ()
     """The plans of the attempts that these decisions are about, as far as the ledger has them."""
     added: Added = field(default=Added(), compare=False)

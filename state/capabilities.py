@@ -20,7 +20,9 @@ from trident.base.writes import WriteManifest
 from trident.state.evolving import Evolves
 from trident.state.forgetting import Forgettable
 from trident.state.positions import Position
+from trident.state.renaming import Renames
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingWriter
+from trident.state.surroundings import EndsOlder, KnowsItsPlace
 from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -268,23 +270,6 @@ class CountsRows(Protocol):
         """
 
 
-class KnowsItsPlace(Protocol):
-    """Lives where the server can say which place that is."""
-
-    def place(self) -> str:
-        """Return what names it, equal for two targets only if they are in one place; changes nothing."""
-
-
-class EndsOlder(Protocol):
-    """Lives where the sessions of a process that has stopped can be ended."""
-
-    def end_older(self, topology: str, epoch: Epoch) -> None:
-        """End what older epochs of this line have left open there, and nothing else; before it is prepared.
-
-        Another ledger's topology of the same name is of another line (`Epoch.line`).
-        """
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a target can do; mostly it is the target itself, or a part of it, that does it."""
@@ -304,6 +289,7 @@ class Capabilities:
     expiring: Expires | None = None
     evolving: Evolves | None = None
     forgetting: Forgettable | None = None
+    renaming: Renames | None = None
     plain: WritesPlainly | None = None
     """Of a target of the two weaker levels, which stands nowhere."""
     keeps_what_left: bool = False

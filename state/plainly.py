@@ -19,10 +19,11 @@ from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.levels import Level
 from trident.base.timeouts import Timeouts
-from trident.state.capabilities import Capabilities, KnowsItsPlace, Transaction, TriesTogether, WritableByTasks
+from trident.state.capabilities import Capabilities, Transaction, TriesTogether, WritableByTasks
 from trident.state.layout import Merge, StateLayout
 from trident.state.positions import Position
 from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.surroundings import KnowsItsPlace
 from trident.state.target import LedgerDatabase, Target
 
 Holds = Callable[[Transaction], None]

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from trident.language.turning import MapGet, SnapshotGet
     from trident.local.session import local_session
     from trident.managing.deciding import divert, drop, retry, status, undo
+    from trident.managing.evolving import evolve
     from trident.managing.forgetting import forget
     from trident.managing.lifecycle import activate, deactivate, kill, rebalance
     from trident.managing.resets import reset
@@ -137,6 +138,7 @@ _MODULES = {
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
     "trident.managing.forgetting": ("forget",),
+    "trident.managing.evolving": ("evolve",),
     "trident.engine.staging": ("Staging",),
     "trident.language.explaining": ("ExplainForm",),
     "trident.language.first": ("FirstN",),
@@ -240,6 +242,7 @@ __all__ = [
     "deactivate",
     "divert",
     "drop",
+    "evolve",
     "forget",
     "kill",
     "local_session",

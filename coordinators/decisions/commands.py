@@ -12,6 +12,7 @@ from trident.coordinators.decisions.deciding import decide, decide_reset, decide
 from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.forgetting import AgreeToForget, agree_to_forget, decide_forget
 from trident.coordinators.decisions.leasing import leased
+from trident.coordinators.decisions.renaming import AgreeToRename, Version, agree_to_rename, decide_rename
 from trident.coordinators.decisions.taking_back import AgreeToUndo, WaysBack, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
@@ -91,6 +92,26 @@ def forget_topology(
             forgetting_of(store)
         with leased(ledger, spec.name, options) as (epoch, repeater):
             return decide_forget(TakeOver(ledger, parts.stores, spec, epoch, repeater), tables, agree)
+
+
+def rename_states(
+    spec: TopologySpec,
+    targets: Mapping[str, OpensTarget],
+    ledger: Ledger,
+    renames: Mapping[str, str],
+    options: RunOptions,
+    agree: AgreeToRename = agree_to_rename,
+) -> Decision:
+    """Give states of the topology other names, with the version that has these; returns the decision.
+
+    `agree` hears what it is about to do while nothing is changed, and ends it by raising. Raises LeaseHeldError while a
+    coordinator runs the topology, and what `decide_rename` raises.
+    """
+    with (
+        opened(ledger, {}, targets, options.timeouts) as parts,
+        leased(ledger, spec.name, options) as (epoch, repeater),
+    ):
+        return decide_rename(Version(ledger, spec, parts.stores, epoch, repeater), renames, agree)
 
 
 def reset_topology(

@@ -32,6 +32,7 @@ from trident.coordinators.holding.naming import require_names
 from trident.coordinators.holding.places import require_one_place
 from trident.coordinators.holding.plain_stores import PlainStores
 from trident.coordinators.holding.refused import refused_start
+from trident.coordinators.holding.renaming import as_they_lie, follow
 from trident.coordinators.holding.standing import (
     Standing,
     known_without_position,
@@ -41,7 +42,7 @@ from trident.coordinators.holding.standing import (
 )
 from trident.coordinators.holding.starts import nothing_wrong, starts_to_store
 from trident.coordinators.holding.taken import TakenOver
-from trident.coordinators.holding.telling import can_not_be_kept, of_what_comes_back
+from trident.coordinators.holding.telling import can_not_be_kept, of_what_comes_back, say_new
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.forgetting import require_not_forgotten
 from trident.coordinators.ledger.rules.topics import named_topics
@@ -55,11 +56,6 @@ from trident.state.positions import Position
 from trident.state.target import Target
 
 _log = logging.getLogger("trident.coordinator")
-_NEW = (
-    "topology=%s state=%s is new and holds what comes after txid %d, nothing of what was before; how to fill it with "
-    "that, too: trident status"
-)
-_NEW_SINK = "topology=%s sink=%s is new: what comes after txid %d leaves by it, and nothing of what was before"
 
 
 class TakeOver:
@@ -82,7 +78,9 @@ class TakeOver:
     ) -> None:
         """`plain` are those of the targets that stand nowhere; `stores` are all others."""
         self.ledger = ledger
+        self._named = stores
         self.stores = stores
+        """From a look until the fences are raised, those that lie under a former name stand for the others."""
         self.plain = PlainStores(plain or {}, spec.level, repeater)
         self.spec = spec
         self.epoch = epoch
@@ -132,7 +130,8 @@ class TakeOver:
         topology = self.spec.name
         seen = self.repeater.call("looking at the ledger", lambda: self.ledger.look(self.epoch, self.spec))
         require_not_forgotten(seen)
-        tell_columns(self.stores, seen)
+        tell_columns(self._named, seen)
+        self.stores = as_they_lie(self._named, seen, self.repeater)
         if registers:
             require_not_killed(self.ledger, seen, self.epoch, self.repeater)
         known = {birth.state for birth in seen.births}
@@ -171,8 +170,11 @@ class TakeOver:
         state holds a later epoch although nobody has taken the ledger over.
         """
         owner = self._now().owner
-        for store in self.stores.values():
+        for name, store in self.stores.items():
             raise_fence(store, owner, self.epoch, self.repeater, self._require_newest)
+            if store is not self._named[name]:
+                follow(self._named[name], store.name, owner, self.epoch, self.repeater, self._require_newest)
+        self.stores = {name: self._named[name] for name in self.stores}
         self.plain.raise_fences(owner, self.epoch, self._require_newest)
         self.read()
         reached(CrashPoint.AFTER_READING_LEDGER)
@@ -347,14 +349,9 @@ class TakeOver:
             register = partial(self.stores[name].register, owner, self.epoch, self.snapshot.done)
             self.repeater.call(f"registering state {name!r}", register)
             reached(CrashPoint.AFTER_BIRTH)
-            self._say_new(name, self.stores[name])
+            say_new(self.snapshot, name, self.stores[name])
         for birth in plain:
-            self._say_new(birth.state, self.plain.stores[birth.state])
-
-    def _say_new(self, name: str, store: Target) -> None:
-        if self.snapshot.done > self.snapshot.birth_txid:
-            said = _NEW_SINK if store.capabilities.keeps_what_left else _NEW
-            _log.warning(said, self.spec.name, name, self.snapshot.done)
+            say_new(self.snapshot, birth.state, self.plain.stores[birth.state])
 
     def _now(self) -> Snapshot:
         return self.repeater.call("reading the ledger", self._stored)

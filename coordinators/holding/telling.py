@@ -1,7 +1,8 @@
-"""What a take-over says of rows that are gone where a person had decided something about them before."""
+"""What a take-over says: of what is new, and of rows that are gone where a person had decided something before."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,21 @@ from trident.base.advice import RESET_CLEARING
 from trident.base.errors import MismatchError, RowsGoneError
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.registered import Snapshot
+from trident.state.target import Target
+
+_log = logging.getLogger("trident.coordinator")
+_NEW = (
+    "topology=%s state=%s is new and holds what comes after txid %d, nothing of what was before; how to fill it with "
+    "that, too: trident status"
+)
+_NEW_SINK = "topology=%s sink=%s is new: what comes after txid %d leaves by it, and nothing of what was before"
+
+
+def say_new(snapshot: Snapshot, name: str, store: Target) -> None:
+    """Log since when a state or sink is there, unless that is the beginning."""
+    if snapshot.done > snapshot.birth_txid:
+        said = _NEW_SINK if store.capabilities.keeps_what_left else _NEW
+        _log.warning(said, snapshot.owner.topology, name, snapshot.done)
 
 
 @contextmanager

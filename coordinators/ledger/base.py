@@ -12,7 +12,7 @@ contradicts the call; nothing written). Methods may be called from several threa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
@@ -246,6 +246,17 @@ class Ledger(Protocol):
 
     def left_behind(self, topology: str) -> LeftBehind:
         """Count what only the ledger has of a topology's records; changes nothing."""
+
+    def described(self, epoch: Epoch, topology: str) -> TopologySpec:
+        """Return what is stored of a topology that was registered before; changes nothing."""
+
+    def rename(self, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
+        """Give states other names in all that is still in force, with the decision; idempotent.
+
+        `renames` are new names by former ones. The stored description, the births and the pin of the txid that is done
+        change together; history keeps the names that it was made with. Refused as a drop is, and for names that
+        `with_renamed` refuses.
+        """
 
     def send(self, topology: str, sent: Sent) -> int:
         """Add a life-cycle command, without a lease, and return its number; one of the same id is added once.

@@ -60,6 +60,8 @@ class TopologyStatus:
     """Which of these are sinks: what has left by them stays where it went."""
     dropped: tuple[str, ...] = ()
     """What was taken out, each with the txid after which it was."""
+    renamed: tuple[str, ...] = ()
+    """Former names of states, each with the one that it has since a txid."""
     activity: Activity = Activity.ACTIVE
     commands: tuple[str, ...] = ()
     """The life-cycle commands that wait, each with its number."""

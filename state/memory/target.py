@@ -20,6 +20,7 @@ from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.forgetting import MemoryForgetting
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
 from trident.state.memory.place import LAYOUTS, MemoryPlace, refuse_noted
+from trident.state.memory.renaming import MemoryRenaming
 from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Position, Standing, check_epoch, is_held, is_in, put_back, stands
 from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
@@ -48,6 +49,10 @@ class MemoryTarget:
         self._rows = rows or ArrowRows(layout)
         self._draw_id = draw_id
         self._apart = not beside_ledger
+
+        def under(other: str) -> MemoryTarget:
+            return MemoryTarget(database, other, kind, layout, beside_ledger=beside_ledger, rows=rows, draw_id=draw_id)
+
         self._capabilities = Capabilities(
             beside=self if beside_ledger else None,
             undoing=MemoryUndoing(place),
@@ -56,6 +61,7 @@ class MemoryTarget:
             querying=MemoryQuerying(place, lambda: self._layout),
             evolving=self,
             forgetting=MemoryForgetting(place),
+            renaming=MemoryRenaming(place, under),
         )
 
     @property

@@ -29,6 +29,7 @@ from trident.state.tables.forgetting import TableForgetting
 from trident.state.tables.place import TablePlace, TablePlacing, connection_of
 from trident.state.tables.querying import TableQuerying
 from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
+from trident.state.tables.renaming import TableRenaming
 from trident.state.tables.resetting import TableResetting
 from trident.state.tables.shape import TableShape
 from trident.state.tables.sql_target import SqlTarget
@@ -61,6 +62,10 @@ class TableTarget(SqlTarget):
         shape.columns(dialect.column_type)
         self._place = place = TablePlace(database, dialect, name, shape, not shared, UsersCode(timeouts))
         super().__init__(place, let_write)
+
+        def under(other: str) -> TableTarget:
+            return TableTarget(database, dialect, other, shape, shared, timeouts, writing, let_write)
+
         self._capabilities = Capabilities(
             beside=self if shared else None,
             undoing=TableUndoing(place),
@@ -72,6 +77,7 @@ class TableTarget(SqlTarget):
             counting=TableCounting(place),
             evolving=place,
             forgetting=TableForgetting(place),
+            renaming=TableRenaming(place, under),
             ending=database if not shared and isinstance(database, EndsSessions) else None,
             placing=TablePlacing(place, database) if isinstance(database, HasSchemas) else None,
         )

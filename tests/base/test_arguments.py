@@ -342,6 +342,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "divert": (trident.divert, {**DECIDING, "state": "s", "rows_lost": False}),
     "drop": (trident.drop, {"topology": Topology("t"), "ledger": MemoryLedger(), "name": "s"}),
     "forget": (trident.forget, {"topology": Topology("t"), "ledger": MemoryLedger(), "tables": "keep"}),
+    "evolve": (trident.evolve, {"topology": Topology("t"), "ledger": MemoryLedger(), "rename_states": {"a": "b"}}),
     "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
     "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),
     "activate": (trident.activate, COMMANDING),

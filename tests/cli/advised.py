@@ -33,7 +33,7 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 CURRENT: dict[str, Any] = {}
 """What the module that the command line imports looks its topology up in."""
 
-_COMMAND = re.compile(r"trident (?:reset|undo|retry|divert|drop|forget)(?: (?:'[^']*'|[^\s;(),']+))+")
+_COMMAND = re.compile(r"trident (?:reset|undo|retry|divert|drop|forget|evolve)(?: (?:'[^']*'|[^\s;(),']+))+")
 _POLICY = re.compile(r"\b(on_\w+)=(\w+\.\w+)")
 
 

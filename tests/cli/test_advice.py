@@ -634,6 +634,9 @@ ELSEWHERE = {
     "coordinators/refusals.py UNDO": 1,
     # tests/coordinators/test_dropping.py::test_the_command_that_a_version_without_it_names_takes_it_out
     "coordinators/ledger/rules/specs.py DROP": 1,
+    # tests/coordinators/test_renaming.py::test_the_command_that_the_refused_start_names_renames_it
+    # and ::test_the_older_version_is_refused_by_name_and_goes_back_by_the_command_that_it_names
+    "coordinators/ledger/rules/renaming.py RENAME": 1,
     # tests/cli/test_status.py
     "trident/cli/reading.py RESET_CLEARING": 1,
     "trident/engine/places.py DROP": 1,

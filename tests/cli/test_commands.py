@@ -443,7 +443,7 @@ def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path,
 
 def test_it_is_a_program():
     answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
-    commands = ["list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop", "forget"]
+    commands = ["list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop", "forget", "evolve"]
     for command in [*commands, "activate", "deactivate", "rebalance", "kill"]:
         assert command in answer.stdout
 
@@ -451,7 +451,7 @@ def test_it_is_a_program():
 def test_the_commands_that_error_texts_name_exist():
     named = [text for name, text in vars(advice).items() if name.isupper()]
     found = {command for text in named for command in re.findall(r"trident (\w+) ?", text)}
-    assert found == {"reset", "undo", "retry", "divert", "drop", "forget", "activate"}
+    assert found == {"reset", "undo", "retry", "divert", "drop", "forget", "evolve", "activate"}
     for command in found:
         answer = CliRunner().invoke(app, [command, "--help"])
         assert answer.exit_code == 0

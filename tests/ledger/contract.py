@@ -33,6 +33,7 @@ from tests.ledger.making import (
     taken_over,
     with_messages,
 )
+from tests.ledger.renaming_contract import RenamingContract
 from tests.ledger.taking_back_contract import TakingBackContract
 from tests.ledger.view_contract import ViewContract
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
@@ -984,6 +985,7 @@ class LedgerContract(
     LeaseContract,
     ErrorContract,
     EvolutionContract,
+    RenamingContract,
     RegistryContract,
     RetentionContract,
     ResetContract,

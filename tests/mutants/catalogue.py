@@ -20,6 +20,7 @@ from tests.mutants.owning import OWNING
 from tests.mutants.preparing import PREPARING
 from tests.mutants.queues import QUEUES
 from tests.mutants.received import RECEIVED
+from tests.mutants.renaming import RENAMING
 from tests.mutants.reporting import REPORTING
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
@@ -2907,6 +2908,7 @@ MUTANTS = (
     *DOCTOR,
     *DROPPING,
     *FORGETTING,
+    *RENAMING,
     *EVOLVING,
     *EXPIRING,
     *TOPICS,

@@ -20,7 +20,7 @@ EVOLVING = (
     Mutant(
         "a version is put into the order in which things are stored",
         "coordinators/holding/takeover.py",
-        "        tell_columns(self.stores, seen)\n",
+        "        tell_columns(self._named, seen)\n",
         "        pass\n",
         _LIVES,
     ),

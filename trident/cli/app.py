@@ -8,7 +8,7 @@ from importlib.metadata import version
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
-from trident.cli import commanding, deciding, examining, forgetting, reading, reporting, running
+from trident.cli import commanding, deciding, evolving, examining, forgetting, reading, reporting, running
 from trident.cli.exits import Exit
 from trident.cli.output import complain
 
@@ -39,6 +39,7 @@ reading.register(app)
 reporting.register(app)
 deciding.register(app)
 forgetting.register(app)
+evolving.register(app)
 commanding.register(app)
 examining.register(app)
 running.register(app)

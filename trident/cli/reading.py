@@ -135,6 +135,7 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
         "sinks": ", ".join(standing.sinks) or None,
         "dropped": ", ".join(standing.dropped) or None,
+        "renamed": ", ".join(standing.renamed) or None,
         "received": ", ".join(standing.received) or None,
         "recent_errors": f"{standing.recent_errors} kinds in the last hour" if standing.recent_errors else None,
         "latencies": ", ".join(map(_latency, standing.latencies)) or None,

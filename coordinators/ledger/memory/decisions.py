@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.errors import MismatchError
@@ -23,6 +23,7 @@ from trident.coordinators.ledger.rules.decisions import (
 from trident.coordinators.ledger.rules.dropping import without_state
 from trident.coordinators.ledger.rules.evolving import births_without
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.ledger.rules.renaming import states_renamed, with_renamed
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan
 
@@ -101,6 +102,22 @@ def without(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Ent
         births=births,
         decisions={**entry.decisions, epoch.number: Decided(owner.incarnation, decision, finished=True, refused=None)},
     )
+
+
+def renamed(
+    rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]
+) -> Entry:
+    """Return the entry of a topology whose states have other names, the pin of what is done changed with it."""
+    if is_decided(entry, owner, epoch, decision):
+        return entry
+    check_drop(entry.progress, decision, entry.open_decisions())
+    spec, births = with_renamed(entry.spec, entry.births, renames, entry.progress.done)
+    done = rows.finished(owner.topology).get(entry.progress.done_attempt)
+    if done is not None and done.pin is not None:
+        pin = replace(done.pin, states=states_renamed(done.pin.states, renames))
+        rows.finish(owner.topology, replace(done, pin=pin))
+    kept = Decided(owner.incarnation, decision, finished=True, refused=None)
+    return entry._replace(spec=spec, births=births, decisions={**entry.decisions, epoch.number: kept})
 
 
 def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:

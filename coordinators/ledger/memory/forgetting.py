@@ -7,32 +7,38 @@ from trident.coordinators.decided import Decision, LeftBehind
 from trident.coordinators.ledger.memory.rows import Decided, Rows
 from trident.coordinators.ledger.rules.decisions import check_drop
 from trident.coordinators.ledger.rules.forgetting import being_forgotten, check_begun
-from trident.state.memory.database import MemoryTransaction
+from trident.state.memory.database import MemoryDatabase
 
 
-def decide_forget(transaction: MemoryTransaction, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-    """Record it before its first effect; see `Ledger.decide_forget`."""
-    rows = Rows(transaction)
-    entry = rows.owned(owner, epoch)
-    if check_begun(owner.topology, entry.begun_forget(), decision):
-        return
-    check_drop(entry.progress, decision, entry.open_decisions())
-    kept = {**entry.decisions, epoch.number: Decided(owner.incarnation, decision)}
-    rows.put(entry._replace(decisions=kept))
+class ForgetsTopologies:
+    """The part of the memory ledger that lets go of topologies; see `Ledger`."""
 
+    _database: MemoryDatabase
 
-def forget(transaction: MemoryTransaction, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-    """Delete all of the topology but what says what is used up; see `Ledger.forget`."""
-    rows = Rows(transaction)
-    entry = rows.owned(owner, epoch)
-    begun = entry.begun_forget()
-    if begun is None or not check_begun(owner.topology, begun, decision) or entry.progress.pinned is not None:
-        raise being_forgotten(owner.topology, begun or decision)
-    rows.let_go(entry)
+    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record it before its first effect."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            if check_begun(owner.topology, entry.begun_forget(), decision):
+                return
+            check_drop(entry.progress, decision, entry.open_decisions())
+            kept = {**entry.decisions, epoch.number: Decided(owner.incarnation, decision)}
+            rows.put(entry._replace(decisions=kept))
 
+    def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Delete all of the topology but its fence and the numbers that it has used up."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            begun = entry.begun_forget()
+            if begun is None or not check_begun(owner.topology, begun, decision) or entry.progress.pinned is not None:
+                raise being_forgotten(owner.topology, begun or decision)
+            rows.let_go(entry)
 
-def left_behind(transaction: MemoryTransaction, topology: str) -> LeftBehind:
-    """Count what only the ledger has."""
-    rows = Rows(transaction)
-    diverted = sum(len(each.rows) for _, each in rows.diverted(topology))
-    return LeftBehind(len(rows.dead_letters(topology)), diverted)
+    def left_behind(self, topology: str) -> LeftBehind:
+        """Count what only the ledger has of a topology's records."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            diverted = sum(len(each.rows) for _, each in rows.diverted(topology))
+            return LeftBehind(len(rows.dead_letters(topology)), diverted)

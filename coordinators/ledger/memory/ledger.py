@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.checks import check_able, check_function, check_instance
@@ -13,12 +13,13 @@ from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decided import Decision, Diverted, LeftBehind, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.memory import decisions, forgetting, lifecycle, reporting, taking_back
+from trident.coordinators.ledger.memory import decisions, lifecycle, reporting, taking_back
 from trident.coordinators.ledger.memory.beginnings import reborn, registered
 from trident.coordinators.ledger.memory.cleaning import clean_up
+from trident.coordinators.ledger.memory.forgetting import ForgetsTopologies
 from trident.coordinators.ledger.memory.planning import check_pin, planned
 from trident.coordinators.ledger.memory.rows import Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
@@ -38,7 +39,7 @@ from trident.state.capabilities import Transaction
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
-class MemoryLedger:
+class MemoryLedger(ForgetsTopologies):
     """A ledger that ends with its process; see `Ledger` for what each method guarantees.
 
     A topology is taken up again, in the same process, by giving the same object to its next run.
@@ -320,20 +321,17 @@ class MemoryLedger:
             rows = Rows(transaction)
             rows.put(decisions.without(rows.fenced(owner.topology, epoch), owner, epoch, decision))
 
-    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-        """Record the decision to let go of the topology."""
+    def described(self, epoch: Epoch, topology: str) -> TopologySpec:
+        """Return what is stored of a known topology."""
         with self._database.transaction() as transaction:
-            forgetting.decide_forget(transaction, owner, epoch, decision)
+            return Rows(transaction).fenced(topology, epoch).spec
 
-    def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-        """Delete all of the topology but its fence and the numbers that it has used up."""
+    def rename(self, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
+        """Give states other names in what is known of the topology."""
         with self._database.transaction() as transaction:
-            forgetting.forget(transaction, owner, epoch, decision)
-
-    def left_behind(self, topology: str) -> LeftBehind:
-        """Count what only the ledger has of a topology's records."""
-        with self._database.transaction() as transaction:
-            return forgetting.left_behind(transaction, topology)
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            rows.put(decisions.renamed(rows, entry, owner, epoch, decision, renames))
 
     def send(self, topology: str, sent: Sent) -> int:
         """Add a life-cycle command."""

@@ -162,6 +162,7 @@ class Entry(NamedTuple):
             forgetting=self.begun_forget(),
             refused=tuple(self.refused().values()),
             activity=self.activity,
+            renamed=self.spec.renamed,
         )
 
 

@@ -12,6 +12,7 @@ from trident.coordinators.ledger.memory.reporting import errors_of, recent_of, r
 from trident.coordinators.ledger.memory.rows import Entry, Finished, KeptLoss, Rows, changed
 from trident.coordinators.ledger.rules.lifecycle import KeptCommand
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
+from trident.coordinators.ledger.rules.renaming import renamed_in_words
 from trident.coordinators.ledger.view import (
     AttemptRow,
     BatchRow,
@@ -140,6 +141,7 @@ class _Kept:
             received=self.entry.spec.received,
             level=self.entry.spec.level,
             dropped=dropped_in_words(self.entry.spec),
+            renamed=renamed_in_words(self.entry.spec),
             activity=self.entry.activity,
             commands=tuple(
                 f"{each.kept.number} {each.kept.kind}" for each in self.entry.commands if each.kept.verdict is None

@@ -43,11 +43,11 @@ def check_decision(
 ) -> None:
     """Refuse a decision about what is done, what nobody refused, or another attempt than the one there is.
 
-    A drop is none: it is about what is done, and carried out as it is recorded (`check_drop`). Nor is a forget.
+    A drop, a rename or a forget is none: it is about what is done (`check_drop`).
 
     `pinned` are the txid and the attempt of what is pinned.
     """
-    if decision.kind in (DecisionKind.DROP, DecisionKind.FORGET):
+    if decision.kind.is_of_topology or decision.kind is DecisionKind.FORGET:
         raise _refused(decision, "it is no decision about a txid")
     if decision.txid <= done:
         raise _refused(decision, f"txid {done} is done")
@@ -63,7 +63,7 @@ def check_decision(
 
 
 def check_drop(progress: Progress, decision: Decision, open_decisions: Sequence[Decision]) -> None:
-    """Refuse to take a state out, or let go of all, but behind the txid that is done, with nothing open behind it."""
+    """Refuse to drop or rename a state, or to let go of all, but behind the txid that is done with nothing open."""
     if progress.pinned is not None:
         raise _refused(decision, f"txid {progress.pinned} is pinned and not done")
     if (decision.txid, decision.attempt) != (progress.done, progress.done_attempt):

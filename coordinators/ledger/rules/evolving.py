@@ -13,6 +13,7 @@ from trident.base.errors import MismatchError
 from trident.coordinators.ledger.rules.columns import Column, keys_in, text_of, values_in
 from trident.coordinators.ledger.rules.dropping import with_taken_back
 from trident.coordinators.ledger.rules.progress import Progress
+from trident.coordinators.ledger.rules.renaming import refuse_former
 from trident.coordinators.registered import LEVEL, SINK, Birth, ColumnBirth, TopologySpec
 from trident.state.evolving import HeldColumns
 from trident.state.layout import Merge
@@ -71,7 +72,11 @@ class _State:
 
 
 def described(stored: TopologySpec, births: Sequence[Birth], progress: Progress, given: TopologySpec) -> Evolved:
-    """Return what a version makes of what is stored: what was taken out comes back, and see `evolved`."""
+    """Return what a version makes of what is stored: what was taken out comes back, and see `evolved`.
+
+    Raises MismatchError for a former name of a state (`refuse_former`).
+    """
+    refuse_former(stored, given)
     gone = {each.state: each.description for each in stored.dropped}
     ordered = {name: _in_order_of(gone.get(name), description) for name, description in given.states.items()}
     known, births = with_taken_back(stored, births, progress, replace(given, states=ordered))

@@ -11,6 +11,7 @@ from trident.base.advice import DROP
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger.rules.columns import values_in
+from trident.coordinators.ledger.rules.renaming import likely_renames, rename_way, table_to_say
 from trident.coordinators.ledger.rules.topics import new_topics
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import SINK, Added, Birth, TopologySpec
@@ -45,7 +46,7 @@ def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
             f"topology {given.name!r} is not the one in the ledger: {'; '.join(differences)}. Nothing was changed. "
             f"Put the old names and kinds back, {_way_out(stored, given)}or give the new topology another name."
         )
-    return replace(given, dropped=stored.dropped)
+    return replace(given, dropped=stored.dropped, renamed=stored.renamed)
 
 
 def added_to(
@@ -136,13 +137,25 @@ def _way_out(stored: TopologySpec, given: TopologySpec) -> str:
     names = [name for name, what in stored.states.items() if dict(what) != dict(given.states.get(name, {}))]
     if not names:
         return ""
+    renames = likely_renames(stored, given)
     others = "" if len(names) == 1 else f", and likewise {', '.join(map(repr, names[1:]))}"
     is_changed = any(name in given.states for name in names)
     anew = " and give what takes its place another name and a place of its own" if is_changed else ""
-    return (
+    return _renaming(stored, given, renames) + (
         f"or let the version that has {names[0]!r} as it was take it out ({DROP} {shlex.quote(names[0])}; what it "
         f"holds stays where it is){others}{anew}, "
     )
+
+
+def _renaming(stored: TopologySpec, given: TopologySpec, renames: Mapping[str, str]) -> str:
+    """Return how states that are likely the old ones by other names go on under these."""
+    if not renames:
+        return ""
+    same = " and ".join(f"{name!r} is {former!r}" for former, name in renames.items())
+    tables = {name: table_to_say(stored, given, former, name) for former, name in renames.items()}
+    say = ", ".join(f"give {name!r} table={table!r}, where its rows stay" for name, table in tables.items() if table)
+    first = f"{say}, and then " if say else ""
+    return f"or, if {same} by another name, {first}rename it ({rename_way(renames)}; its rows stay as they are), "
 
 
 def _differences(kind: str, stored: Described, given: Described) -> list[str]:

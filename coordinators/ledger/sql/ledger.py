@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from sqlalchemy import Connection
@@ -273,6 +273,18 @@ class SqlLedger:
         """Count what only the ledger has of a topology's records."""
         with self._database.transaction() as transaction:
             return forgetting.left_behind(transaction.connection, topology)
+
+    def described(self, epoch: Epoch, topology: str) -> TopologySpec:
+        """Return what is stored of a known topology."""
+        return rolled_back(
+            self._migrated(topology, epoch),
+            lambda transaction: registration.described_as(transaction.connection, epoch, topology),
+        )
+
+    def rename(self, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
+        """Give states other names in what is known of the topology."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            registration.rename(transaction.connection, owner, epoch, decision, renames)
 
     def send(self, topology: str, sent: Sent) -> int:
         """Add a life-cycle command."""

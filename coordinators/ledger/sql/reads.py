@@ -253,6 +253,7 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         decisions=decisions,
         forgetting=read_forgetting(connection, topology),
         refused=read_refused(connection, owner, decisions),
+        renamed=read_spec(connection, topology).renamed,
         activity=read_activity(connection, topology),
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, update
+from sqlalchemy import ColumnElement, Connection, and_, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
@@ -15,6 +15,7 @@ from trident.coordinators.ledger.rules.decisions import check_drop
 from trident.coordinators.ledger.rules.dropping import without_state
 from trident.coordinators.ledger.rules.evolving import described
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.ledger.rules.renaming import states_renamed, with_renamed
 from trident.coordinators.ledger.rules.specs import (
     added_to,
     births_before,
@@ -35,12 +36,13 @@ from trident.coordinators.ledger.sql.reads import (
     lock_fence,
     lock_progress,
     read_births,
+    read_pin,
     read_snapshot,
     read_spec,
     read_starts,
     read_used_up,
 )
-from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
+from trident.coordinators.ledger.sql.tables import INCARNATION, PIN, PROGRESS, TOPOLOGY
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Birth, Snapshot, TopologySpec
 
@@ -107,6 +109,29 @@ def drop(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision)
     write_decision(connection, owner, epoch, decision, finished=True)
 
 
+def described_as(connection: Connection, epoch: Epoch, topology: str) -> TopologySpec:
+    """Return what is stored of a known topology; see `Ledger.described`."""
+    lock_progress(connection, topology, epoch)
+    return read_spec(connection, topology)
+
+
+def rename(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
+    """Give states other names in all that is in force; see `Ledger.rename`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    if is_decided(connection, progress, owner, epoch, decision):
+        return
+    check_drop(progress, decision, read_decisions(connection, owner, progress.done))
+    stored = read_spec(connection, owner.topology)
+    spec, births = with_renamed(stored, known_births(connection, owner), renames, progress.done)
+    _write_spec(connection, spec)
+    write_births(connection, owner, births)
+    pin = read_pin(connection, owner, progress, progress.done) if progress.done_attempt else None
+    if pin is not None:  # history may have been let go of
+        states = codec.STATES.encode(states_renamed(pin.states, renames))
+        write_one(connection, update(PIN).where(_pin_of(owner, progress.done)).values(states=states))
+    write_decision(connection, owner, epoch, decision, finished=True)
+
+
 def new_incarnation(
     owner: Owner,
     birth_txid: int,
@@ -153,6 +178,10 @@ def _write_starts(connection: Connection, owner: Owner, starts: Sequence[StartPo
         .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
         .values(starts=None if starts is None else codec.STARTS.encode(tuple(starts))),
     )
+
+
+def _pin_of(owner: Owner, txid: int) -> ColumnElement[bool]:
+    return and_(PIN.c.topology == owner.topology, PIN.c.incarnation == owner.incarnation, PIN.c.txid == txid)
 
 
 def _write_spec(connection: Connection, spec: TopologySpec) -> None:

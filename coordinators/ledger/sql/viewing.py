@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Table, func, select
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
+from trident.coordinators.ledger.rules.renaming import renamed_in_words
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting, read_refusal
 from trident.coordinators.ledger.sql.dialect import SecondsSince
@@ -200,6 +201,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         waiting=waiting_in(connection, topology),
         sinks=spec.sinks,
         dropped=dropped_in_words(spec),
+        renamed=renamed_in_words(spec),
         received=spec.received,
         level=spec.level,
         activity=read_activity(connection, topology),

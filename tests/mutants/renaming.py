@@ -1,0 +1,162 @@
+"""The mutants of a rename: one name at a time is a state's, wherever it lies and whoever wakes up behind it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_LIFE: Final = "tests/coordinators/test_renaming.py"
+_RULES: Final = "tests/ledger/test_rules_of_renaming.py"
+_LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
+_STORES: Final = "tests/state/test_contract.py"
+
+RENAMING: Final = (
+    Mutant(
+        "what is pinned is finished before a state is renamed",
+        "coordinators/decisions/renaming.py",
+        "        taking.roll_forward(standing)\n",
+        "        pass\n",
+        (f"{_LIFE}::test_what_is_pinned_is_finished_under_the_former_name",),
+    ),
+    Mutant(
+        "nothing is renamed while a divert is held",
+        "coordinators/decisions/renaming.py",
+        "    if snapshot.decisions:\n",
+        "    if False and snapshot.decisions:\n",
+        (f"{_LIFE}::test_while_a_refusal_waits_or_a_divert_is_held_nothing_is_renamed",),
+    ),
+    Mutant(
+        "a name that stands for something is no state's new one",
+        "coordinators/decisions/renaming.py",
+        "            renaming.check_free(topology)\n",
+        "            pass\n",
+        (f"{_LIFE}::test_a_name_that_stands_for_something_where_the_state_lives_is_refused",),
+    ),
+    Mutant(
+        "a state that has not followed goes back to the name under which it lies",
+        "coordinators/decisions/renaming.py",
+        "        if (former, name) not in back or not renaming.lies_under(topology, name):\n",
+        "        if True:\n",
+        (f"{_LIFE}::test_a_rename_that_is_cut_off_anywhere_goes_on[back-apart-AFTER_RENAMING]",),
+    ),
+    Mutant(
+        "a rename that is recorded is finished by the same call",
+        "coordinators/ledger/rules/renaming.py",
+        "    return {(each.former, each.state) for each in renamed} >= set(renames.items())\n",
+        "    return False\n",
+        (_RULES,),
+    ),
+    Mutant(
+        "a renamed state names the table in which its rows stay",
+        "coordinators/ledger/rules/renaming.py",
+        "    if table is not None:\n",
+        "    if False and table is not None:\n",
+        (_RULES,),
+    ),
+    Mutant(
+        "a new name differs from all others in more than its case",
+        "coordinators/ledger/rules/renaming.py",
+        "        if other.casefold() == name.casefold() and not is_its_own:\n",
+        "        if other == name and not is_its_own:\n",
+        (_RULES,),
+    ),
+    Mutant(
+        "what stands at no txid is not renamed",
+        "coordinators/ledger/rules/renaming.py",
+        '    return what.get("kind") != SINK and LEVEL not in what\n',
+        "    return True\n",
+        (_RULES,),
+    ),
+    Mutant(
+        "a former name is used up",
+        "coordinators/ledger/rules/evolving.py",
+        "    refuse_former(stored, given)\n",
+        "",
+        (
+            f"{_LIFE}::test_a_former_name_is_used_up",
+            f"{_LEDGER}::test_the_former_version_is_refused_with_both_ways_and_may_go_back",
+        ),
+    ),
+    Mutant(
+        "former names are kept while versions come",
+        "coordinators/ledger/rules/specs.py",
+        "    return replace(given, dropped=stored.dropped, renamed=stored.renamed)\n",
+        "    return replace(given, dropped=stored.dropped)\n",
+        (f"{_LEDGER}::test_a_rename_changes_description_births_and_the_last_pin_together",),
+    ),
+    Mutant(
+        "the pin of what is done goes by the new name",
+        "coordinators/ledger/rules/renaming.py",
+        "    return tuple(replace(item, state=renames.get(item.state, item.state)) for item in states)\n",
+        "    return tuple(states)\n",
+        (f"{_LIFE}::test_the_last_done_txid_is_taken_back_under_the_new_name",),
+    ),
+    Mutant(
+        "a ledger in a database renames behind what is done only",
+        "coordinators/ledger/sql/registration.py",
+        "    check_drop(progress, decision, read_decisions(connection, owner, progress.done))\n"
+        "    stored = read_spec(connection, owner.topology)\n"
+        "    spec, births = with_renamed(",
+        "    stored = read_spec(connection, owner.topology)\n    spec, births = with_renamed(",
+        (f"{_LEDGER}::test_a_rename_is_about_what_is_done_with_nothing_open",),
+    ),
+    Mutant(
+        "a take-over looks for a state under its former names",
+        "coordinators/holding/renaming.py",
+        "            lying[each.state] = renaming.under(each.former)\n",
+        "            pass\n",
+        (f"{_LIFE}::test_a_state_that_was_restored_to_just_before_the_rename_follows",),
+    ),
+    Mutant(
+        "a state follows a rename under the fence of its database",
+        "state/tables/renaming.py",
+        "            place.check_fence(connection, owner, epoch)\n",
+        "",
+        (f"{_STORES}::TestSqliteState::test_before_its_fence_is_raised_an_epoch_moves_nothing",),
+    ),
+    Mutant(
+        "a state beside the ledger follows no older epoch",
+        "state/tables/renaming.py",
+        " AND epoch <= :epoch AND ",
+        " AND ",
+        (f"{_STORES}::TestSqliteState::test_before_its_fence_is_raised_an_epoch_moves_nothing",),
+    ),
+    Mutant(
+        "a state of another incarnation does not follow",
+        "state/tables/renaming.py",
+        " AND incarnation = :incarnation AND ",
+        " AND ",
+        (f"{_STORES}::TestSqliteState::test_another_incarnation_is_not_moved",),
+    ),
+    Mutant(
+        "what finds a table by any of its names is one condition of a rename",
+        "state/tables/renaming.py",
+        "({place.dialect.same_table})",
+        "{place.dialect.same_table}",
+        (
+            "integration_tests/state/test_postgres_contract.py::TestPostgresState::test_another_incarnation_is_not_moved",
+        ),
+    ),
+    Mutant(
+        "a table does not follow where both names stand for something",
+        "state/tables/renaming.py",
+        "        if _is_there(connection, owner.topology, place.name):\n            raise",
+        "        if False:\n            raise",
+        (f"{_LIFE}::test_a_state_does_not_follow_onto_a_name_that_stands_for_something",),
+    ),
+    Mutant(
+        "in memory the former name keeps the fence",
+        "state/memory/renaming.py",
+        "            before.put(transaction, owner.topology, Standing(None, epoch))\n",
+        '            before.put(transaction, owner.topology, Standing(None, type(epoch)(0, "none")))\n',
+        (f"{_STORES}::TestMemoryState::test_an_older_epoch_changes_nothing_under_either_name",),
+    ),
+    Mutant(
+        "in memory what is staged follows",
+        "state/memory/renaming.py",
+        "(MemoryPlace.rows, MemoryPlace.undone, MemoryPlace.staging)",
+        "(MemoryPlace.rows, MemoryPlace.undone)",
+        (f"{_STORES}::TestMemoryState::test_what_is_staged_goes_along",),
+    ),
+)
