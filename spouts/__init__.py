@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
     from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
-    from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
+    from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook, StreamProgress
     from trident.spouts.queue.bodies.body import FieldsBody, JsonBody, RawBody
     from trident.spouts.queue.http.spout import HttpPushSpout
     from trident.spouts.queue.kafka.spout import AckingKafkaSpout
@@ -52,7 +52,7 @@ _MODULES = {
     ),
     "trident.spouts.python.non_transactional": ("NonTransactionalSpout",),
     "trident.spouts.python.spout": ("PythonSpout",),
-    "trident.spouts.queue.acking": ("AckingSpout", "SpoutContext", "SpoutHook"),
+    "trident.spouts.queue.acking": ("AckingSpout", "SpoutContext", "SpoutHook", "StreamProgress"),
     "trident.spouts.queue.bodies.body": (
         "FieldsBody",
         "JsonBody",
@@ -104,6 +104,7 @@ __all__ = [
     "SpoutHook",
     "SpoutKind",
     "StartAt",
+    "StreamProgress",
     "TickSpout",
     "TransactionalKafkaSpout",
     "UnreadableError",

@@ -211,8 +211,7 @@ class Receives(Protocol):
 class NamesMessages(Receives, Protocol):
     """A source whose messages have ids, and are given again by whoever gave them until they are acked.
 
-    A message is known by its id, never by its position: one that was planned and is not done may get another message in
-    a later process. So nothing is lost with a process, and no position is left out.
+    A message is known by its id, never by its position, which may get another one in a later process if it is not done.
     """
 
     @property
@@ -223,13 +222,15 @@ class NamesMessages(Receives, Protocol):
     def given_again(self) -> int:
         """How many messages came again although they were done: acked, and without effect."""
 
+    def belong_to(self, incarnation: str) -> None:
+        """Hear, before `begin_from`, in which incarnation of its topology positions count from 0."""
+
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
     ) -> None:
         """Hear, once and before the first `receive`, where all that is done stops, and which messages it was.
 
-        `pinned` are those of the txid behind it: they will be done (`Source.committed`), and are not read again. Each
-        id comes with the digest that `digests` gave, empty where that is not known.
+        `pinned` are those of the txid behind it: they will be done, and are not read again. Each id has its digest.
         """
 
     def set_active(self, active: bool) -> None:

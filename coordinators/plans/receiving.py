@@ -66,6 +66,7 @@ def _begin_named(ledger: Ledger, snapshot: Snapshot, name: str, source: NamesMes
     pinned = snapshot.pin.plan.received if snapshot.pin is not None else ()
     source.set_active(snapshot.activity is Activity.ACTIVE)
     under_way = dict(each for item in pinned if item.spout == name for each in item.messages)
+    source.belong_to(snapshot.owner.incarnation)
     source.begin_from(dict(before), done, under_way)
 
 

@@ -20,6 +20,19 @@ _PUT_RIGHT: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """How many messages of a stream are done, all told, as its ledger says.
+
+    It only grows as long as `life` is the same. Who keeps it at the source beside what is acked, and finds more there
+    than the ledger has, knows that the ledger was put back to an earlier moment: what was acked since is in no result.
+    """
+
+    life: str
+    """Another one for each stream, and after each reset; the same behind a restore."""
+    done: int
+
+
+@dataclass(frozen=True, slots=True)
 class SpoutContext:
     """Where an instance of a spout runs."""
 
@@ -33,6 +46,8 @@ class SpoutContext:
     """
     held: Sequence[str] = field(default=(), repr=False)
     """Which of these are not done yet: an earlier process of the run has given them, and they may be failed still."""
+    progress: StreamProgress | None = None
+    """How far the stream was when the process was started; None where it was only asked where it starts."""
 
 
 class SpoutHook:
@@ -111,6 +126,9 @@ class AckingSpout(ABC):
         Called behind a `next_tuple` that returned None or a message again; the run warns of what lasts.
         """
         return ""
+
+    def reached(self, progress: StreamProgress) -> None:  # noqa: B027 - who keeps it nowhere does nothing
+        """Hear how far the stream is, before the acks that belong to it; it may be no more than was heard before."""
 
     def ack(self, id_: str | None) -> None:  # noqa: B027 - who can't acknowledge says nothing
         """Hear that a message is in every result. Called once for each time that this process has emitted it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
 from trident.spouts.offsets import StartOffsets, no_offsets
 from trident.spouts.python.held_rows import HeldRowsSource
-from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.acking import AckingSpout, SpoutContext, StreamProgress
 from trident.spouts.queue.message import Message, Values
 from trident.spouts.queue.pending import Delivery, GivenBack, Known, PendingMessages
 from trident.spouts.queue.process.lasting import STARTING
@@ -55,8 +56,8 @@ class Instance(Protocol):
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         """Return what it has emitted."""
 
-    def ack(self, serials: tuple[int, ...]) -> None:
-        """Tell it of emissions that are done."""
+    def ack(self, serials: tuple[int, ...], progress: StreamProgress | None = None) -> None:
+        """Tell it of emissions that are done, and how far their stream is with them."""
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         """Tell it of emissions that are held no more."""
@@ -90,6 +91,7 @@ class AckingSource(HeldRowsSource):
         self._pending = PendingMessages(horizon=spout.horizon)
         self._instance: Instance | None = None
         self._instances = 0
+        self._life: str | None = None
         self._is_active = True
         self._has_failed = False
         self._told_of_old = False
@@ -105,6 +107,10 @@ class AckingSource(HeldRowsSource):
     def given_again(self) -> int:
         """How many messages came again although they were done, and were acked without effect."""
         return self._redelivered.count
+
+    def belong_to(self, incarnation: str) -> None:
+        """See `NamesMessages`; a source keeps what comes of it, which is no name of anybody's."""
+        self._life = hashlib.blake2b(f"{incarnation}/{self._name}".encode(), digest_size=8).hexdigest()
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
@@ -258,8 +264,8 @@ class AckingSource(HeldRowsSource):
     def _start(self) -> Instance:
         self._instances += 1
         with self._lock:
-            known, held = self._pending.known(), self._pending.undecided()
-        instance = self._begin(SpoutContext(self._name, self._instances, known, held))
+            known, held, progress = self._pending.known(), self._pending.undecided(), self._progress()
+        instance = self._begin(SpoutContext(self._name, self._instances, known, held, progress))
         with self._lock:
             self._instance = instance
             instance.set_active(self._is_active)
@@ -305,7 +311,13 @@ class AckingSource(HeldRowsSource):
     def _ack(self, deliveries: Iterable[Delivery]) -> None:
         instance = self._instance
         if instance is not None and (serials := _serials(deliveries, instance)):
-            instance.ack(serials)
+            with self._lock:
+                progress = self._progress()
+            instance.ack(serials, progress)
+
+    def _progress(self) -> StreamProgress | None:
+        """Return how far the stream is: each message has a position, and all are done that lie before the first."""
+        return None if self._life is None else StreamProgress(self._life, self._pending.first)
 
     def _refuse(self, deliveries: Iterable[Delivery]) -> None:
         instance = self._instance

@@ -23,7 +23,7 @@ from trident.coordinators.batches.processor import MessagesFailedError, ProcessR
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.registered import RECEIVED, TopologySpec
 from trident.spouts.base import Source, Spout
-from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.acking import SpoutContext, StreamProgress
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.source import AckingSource
@@ -74,7 +74,7 @@ class BrokersInstance:
         self.out += taken
         return [(Message((id_,), id_), Delivery(self.number, first + place)) for place, id_ in enumerate(taken)]
 
-    def ack(self, serials: tuple[int, ...]) -> None:
+    def ack(self, serials: tuple[int, ...], progress: StreamProgress | None = None) -> None:
         self.broker.acked += [self.out[serial] for serial in serials]
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:

@@ -12,6 +12,10 @@ _EXPOSED = ("tests/spouts/queue/test_kafka_exposed.py",)
 _COMMITS = ("tests/spouts/queue/test_kafka_commits.py",)
 _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
 _BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
+_PUT_BACK = ("tests/spouts/queue/test_kafka_put_back.py",)
+_SOURCE = ("tests/spouts/queue/test_source.py",)
+_CALLING = ("tests/spouts/queue/test_calling.py",)
+_RESTORED = ("integration_tests/queues/test_put_back.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/queue/test_http_push.py",)
 _RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
@@ -150,16 +154,16 @@ QUEUES: Final = (
     ),
     Mutant(
         "queue: who remembers fewer than may be done above the positions is refused",
-        "spouts/queue/kafka/member.py",
-        "        if 0 < horizon < before:\n",
-        "        if False:\n",
+        "spouts/queue/kafka/standing.py",
+        "    if 0 < remembered.horizon < before:\n",
+        "    if False:\n",
         _BEGINS,
     ),
     Mutant(
         "queue: a position notes the horizon before anything of its partition is committed",
-        "spouts/queue/kafka/member.py",
-        '            if horizon_in(found.metadata or "") != self._exposed.horizon:\n',
-        "            if False:\n",
+        "spouts/queue/kafka/commits.py",
+        "        if horizon_in(note) != self._horizon:\n",
+        "        if False:\n",
         _BEGINS,
     ),
     Mutant(
@@ -382,7 +386,7 @@ QUEUES: Final = (
     Mutant(
         "queue: what a topic that was made again has is not skipped",
         "spouts/queue/kafka/member.py",
-        "{place.topic for place in found if has_position(place)} | done_in",
+        "{place.topic for place in found if has_position(place)} | {*map(topic_named, remembered.known)}",
         "{place.topic for place in placed}",
         _BEGINS,
     ),
@@ -427,5 +431,68 @@ QUEUES: Final = (
         "else Answer.UNCLEAR",
         "else Answer.OTHER",
         _HTTP,
+    ),
+    Mutant(
+        "queue: a ledger that was put back behind its group is noticed",
+        "spouts/queue/kafka/standing.py",
+        "noted.done > progress.done",
+        "False",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a position that says as much as the ledger is no sign of a restore",
+        "spouts/queue/kafka/standing.py",
+        "noted.done > progress.done",
+        "noted.done >= progress.done",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: what was noted before a reset, or by others, is no sign of a restore",
+        "spouts/queue/kafka/standing.py",
+        "noted.life == progress.life and ",
+        "",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a position notes how far the stream is by now",
+        "spouts/queue/kafka/commits.py",
+        "        self._acked_at[partition] = self._progress\n",
+        "        pass\n",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a position that is committed again keeps what was noted beside it",
+        "spouts/queue/kafka/commits.py",
+        "noted if noted is not None and now is not None and noted.life == now.life else now",
+        "None",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: an earlier version takes no position for one of another topic",
+        "spouts/queue/kafka/notes.py",
+        'return ", ".join([*parts, *([f"{_OF_TOPIC}{topic_id}"] if topic_id else [])])',
+        'return ", ".join([*([f"{_OF_TOPIC}{topic_id}"] if topic_id else []), *parts])',
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a process hears how far its stream is before its acks",
+        "spouts/queue/process/calling.py",
+        "                if progress is not None:\n",
+        "                if False:\n",
+        _CALLING,
+    ),
+    Mutant(
+        "queue: each stream and each incarnation has a life of its own",
+        "spouts/queue/source.py",
+        'f"{incarnation}/{self._name}"',
+        "self._name",
+        _SOURCE,
+    ),
+    Mutant(
+        "queue: a source hears in which incarnation it is",
+        "coordinators/plans/receiving.py",
+        "    source.belong_to(snapshot.owner.incarnation)\n",
+        "",
+        _RESTORED,
     ),
 )

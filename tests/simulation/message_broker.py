@@ -15,6 +15,7 @@ from tests.simulation.accounts import require
 from trident.base.errors import RetryableError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency
+from trident.spouts.queue.acking import StreamProgress
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 
@@ -191,7 +192,7 @@ class SimulatedInstance:
             taken += self._emitted.pop(0)
         return taken
 
-    def ack(self, serials: tuple[int, ...]) -> None:
+    def ack(self, serials: tuple[int, ...], progress: StreamProgress | None = None) -> None:
         """Tell the broker, unless it is gone or goes on the way."""
         for serial in serials:
             if self._lives():

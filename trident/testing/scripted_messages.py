@@ -110,6 +110,9 @@ class ScriptedMessageSource(ScriptedSource):
         super().__init__(script)
         self._messages = script
 
+    def belong_to(self, incarnation: str) -> None:
+        """Do nothing: a test keeps nothing at its source."""
+
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
     ) -> None:

@@ -10,9 +10,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from trident.base.errors import TridentError
+from trident.spouts.queue.acking import StreamProgress
 from trident.spouts.queue.kafka.errors import GroupPlace, classify, is_away, is_moved
 from trident.spouts.queue.kafka.exposed import ExposedRecords
-from trident.spouts.queue.kafka.notes import is_of_another_topic, note_of
+from trident.spouts.queue.kafka.notes import horizon_in, is_of_another_topic, note_of, progress_in
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition
 
 _NONE: Final = -1001
@@ -30,10 +31,18 @@ class GroupCommits:
     """
 
     def __init__(
-        self, place: GroupPlace, flight: OffsetsInFlight, exposed: ExposedRecords, ids: Mapping[str, str] | None = None
+        self,
+        place: GroupPlace,
+        flight: OffsetsInFlight,
+        exposed: ExposedRecords,
+        ids: Mapping[str, str] | None = None,
+        progress: StreamProgress | None = None,
     ) -> None:
         """`ids` are those of the topics that the positions are of."""
         self._ids = ids or {}
+        self._progress = progress
+        self._acked_at: dict[TopicPartition, StreamProgress | None] = {}
+        """How far the stream was when the newest record was acked that a partition's position may pass."""
         self._horizon = exposed.horizon
         self._place = place
         self._flight = flight
@@ -57,6 +66,24 @@ class GroupCommits:
         """Hear of a partition that begins where its log ended just now: nobody knows, until that is committed."""
         self._flight.note_committed(partition, None)
         self._placed_here.add(partition)
+
+    def reached(self, progress: StreamProgress) -> None:
+        """Hear how far the stream is: noted beside the position of each partition of which a record is acked then."""
+        self._progress = progress
+
+    def acked(self, partition: TopicPartition) -> None:
+        """Hear that a record of a partition is acked."""
+        self._acked_at[partition] = self._progress
+
+    def take_over(self, partition: TopicPartition, note: str) -> None:
+        """Hear what is noted beside the position that a partition is read from; it is committed again if it differs.
+
+        What is done above it may be as much as this horizon by now. No record was acked since that it passes.
+        """
+        noted, now = progress_in(note), self._progress
+        self._acked_at[partition] = noted if noted is not None and now is not None and noted.life == now.life else now
+        if horizon_in(note) != self._horizon:
+            self._flight.note_committed(partition, None)
 
     def revoke(self, partitions: set[TopicPartition]) -> None:
         """Hear that partitions are another member's."""
@@ -142,7 +169,8 @@ class GroupCommits:
         return [Place(*partition, offset, self._noted(partition)) for partition, offset in wanted.items()]
 
     def _noted(self, partition: TopicPartition) -> str:
-        return note_of(self._ids.get(partition.topic, ""), self._horizon)
+        progress = self._acked_at.get(partition, self._progress)
+        return note_of(self._ids.get(partition.topic, ""), self._horizon, progress)
 
 
 def position_in(place: Place, ids: Mapping[str, str]) -> int | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaError
 
 from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.spouts.queue.kafka.offsets import TopicPartition
 
 _KEPT: Final = "Nothing was committed by this: what was read and not acked is read again"
 _AWAY: Final = frozenset(
@@ -124,6 +126,29 @@ def smaller_horizon(place: GroupPlace, before: int, now: int) -> FatalError:
         "are given again, and those that are forgotten would count twice. Nothing was read. Start with a horizon of "
         f"{before} in the spout's class, end that run by SIGTERM or Ctrl-C when no record is held up, and make it "
         "smaller then"
+    )
+
+
+def ledger_behind(
+    place: GroupPlace, passed: Iterable[TopicPartition], acked: int, done: int, known: Sequence[str]
+) -> FatalError:
+    """Return the error for a ledger that has less of a stream done than when these partitions were committed."""
+    of_topics: dict[str, list[str]] = {}
+    for topic, number in sorted(passed):
+        of_topics.setdefault(topic, []).append(str(number))
+    named = " ".join(f"--topic {topic}:{','.join(numbers)}" for topic, numbers in of_topics.items())
+    oldest = f", of which {known[0]} was done first" if known else ""
+    return FatalError(
+        f"{place}: the ledger has {done:,} records of this stream done, and had {acked:,} when the group's positions "
+        "were committed: it was put back to an earlier moment (a backup, or a replica that was behind). What was acked "
+        "since is in no result of it, and what these positions have passed would not be read again. Nothing was read "
+        "or changed. If the states are of another moment than the ledger, put that right first. Then, while no run is "
+        f"there, say which: kafka-consumer-groups --reset-offsets --execute --group {place.group} {named} "
+        "--to-datetime MOMENT has it given again as far as Kafka still holds it, from a moment (UTC, "
+        "2026-01-31T12:00:00.000) on so early that all that was sent before it was done at the moment that the ledger "
+        f"was put back to; what comes again counts once if it is among the {len(known):,} records that are known"
+        f"{oldest}, and twice if it was done before these. The same with --to-current in the place of --to-datetime "
+        "MOMENT goes on behind it, and leaves it out"
     )
 
 

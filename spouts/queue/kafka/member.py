@@ -13,6 +13,7 @@ from confluent_kafka import TopicPartition as Place
 
 from trident.base.errors import TridentError
 from trident.spouts.base import StartAt
+from trident.spouts.queue.acking import StreamProgress
 from trident.spouts.queue.kafka.clients import admin_of, member_of
 from trident.spouts.queue.kafka.commits import GroupCommits, has_position, partition_of, position_in
 from trident.spouts.queue.kafka.errors import (
@@ -22,12 +23,11 @@ from trident.spouts.queue.kafka.errors import (
     is_denied,
     is_moved,
     lost_position,
-    smaller_horizon,
 )
 from trident.spouts.queue.kafka.exposed import ExposedRecords
-from trident.spouts.queue.kafka.notes import horizon_in
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named, topic_named
 from trident.spouts.queue.kafka.others import OtherMembers
+from trident.spouts.queue.kafka.standing import Remembered, require_remembered
 from trident.spouts.queue.kafka.watch import TopicWatch
 
 _PATIENCE_S: Final = 10.0
@@ -82,17 +82,18 @@ class GroupMember:
         """Return the id that a topic had when this was opened; empty where the brokers have none."""
         return self._topics.ids[topic]
 
-    def open(self, horizon: int = 0, known: Sequence[str] = ()) -> None:
-        """Ask for every topic, and join the group; `known` are ids of `id_of`, oldest first, within the horizon."""
+    def open(self, remembered: Remembered) -> None:
+        """Ask for every topic, and join the group."""
         self._consumer = member_of(self._options, self._place, self._hear_of_all, self._heard_of_commit)
         admin = admin_of(self._options)
         partitions = self._require_topics()
         self._topics.open(admin)
         self._others = OtherMembers(self._place, partitions)
-        self._unbegun = self._look_where_it_begins(partitions, horizon, {topic_named(id_) for id_ in known})
-        places = (place_named(id_, self._topics.ids) for id_ in known)
-        self._exposed = ExposedRecords(horizon, (place for place in places if place is not None))
-        self._commits = GroupCommits(self._place, self._flight, self._exposed, self._topics.ids)
+        self._unbegun = self._look_where_it_begins(partitions, remembered)
+        places = (place_named(id_, self._topics.ids) for id_ in remembered.known)
+        self._exposed = ExposedRecords(remembered.horizon, (place for place in places if place is not None))
+        ids, progress = self._topics.ids, remembered.progress
+        self._commits = GroupCommits(self._place, self._flight, self._exposed, ids, progress)
         self._consumer.subscribe(
             list(self._place.topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
@@ -120,9 +121,14 @@ class GroupMember:
                 return self._taken(found)
         return None
 
+    def reached(self, progress: StreamProgress) -> None:
+        """Hear how far the stream is, before each `done` that belongs to it."""
+        self._commits.reached(progress)
+
     def done(self, partition: TopicPartition, offset: int) -> None:
         """Hear that a record is in every result: the group's position moves on where nothing below is under way."""
         self._flight.ack(partition, offset)
+        self._commits.acked(partition)
         self._exposed.done((partition, offset))
         self._commits.now_and_then(self._consumer)
         self._require_well()
@@ -249,23 +255,21 @@ class GroupMember:
         return partitions
 
     def _look_where_it_begins(
-        self, partitions: Iterable[TopicPartition], horizon: int = 0, done_in: Set[str] = frozenset()
+        self, partitions: Iterable[TopicPartition], remembered: Remembered
     ) -> set[TopicPartition]:
         """Return the partitions that there are of topics in which the group has no position at all.
 
-        One in a topic that had the name before is one, and so is a record of it that is done (`done_in`): nobody was to
-        skip what a topic has that was made again.
+        One in a topic that had the name before is one, and so is a record of it that is done: nobody was to skip what a
+        topic has that was made again.
 
         To be asked before the group is joined, and of all partitions: of those that a member is given, none may have a
-        position because they came later, or because another member has just placed the others. Raises `FatalError`
-        where more may be done above the positions than is remembered now.
+        position because they came later, or because another member has just placed the others. Raises what
+        `require_remembered` does.
         """
         found = self._stand([Place(*each) for each in partitions])
         placed = [place for place in found if position_in(place, self._topics.ids) is not None]
-        before = max((horizon_in(place.metadata or "") for place in placed), default=0)
-        if 0 < horizon < before:
-            raise smaller_horizon(self._place, before, horizon)
-        begun = {place.topic for place in found if has_position(place)} | done_in
+        require_remembered(self._place, placed, remembered)
+        begun = {place.topic for place in found if has_position(place)} | {*map(topic_named, remembered.known)}
         return {partition_of(place) for place in found if place.topic not in begun}
 
     def _stand(self, partitions: Sequence[Place]) -> Sequence[Place]:
@@ -312,8 +316,7 @@ class GroupMember:
         if offset is not None:
             self._flight.assign(partition, offset)
             self._exposed.pass_by(partition, offset)
-            if horizon_in(found.metadata or "") != self._exposed.horizon:
-                self._flight.note_committed(partition, None)  # what is done above it may be as much as this by now
+            self._commits.take_over(partition, found.metadata or "")
             return Place(*partition, offset)
         if (known := self._exposed.knows(partition)) is not None:
             self._topics.require_same(partition.topic)

@@ -15,7 +15,7 @@ from trident.base.policies import policy_of
 from trident.spouts.base import StartAt
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.topics import checked_topics
-from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.acking import AckingSpout, SpoutContext, StreamProgress
 from trident.spouts.queue.addresses import check_name
 from trident.spouts.queue.bodies.body import Body, RawBody, checked_body
 from trident.spouts.queue.kafka.offsets import TopicPartition, id_of
@@ -116,12 +116,13 @@ class AckingKafkaSpout(AckingSpout):
         """Look at the topics and join the group; raises `RetryableError` where the brokers are away."""
         from trident.spouts.queue.kafka.errors import GroupPlace
         from trident.spouts.queue.kafka.member import GroupMember
+        from trident.spouts.queue.kafka.standing import Remembered
 
         self._emitted.clear()
         self._again.clear()
         self._unreadable = None
         self._member = GroupMember(self._options, GroupPlace(self._brokers, self._topics, self._group), self._start)
-        self._member.open(self.horizon, context.known)
+        self._member.open(Remembered(self.horizon, context.known, context.progress))
 
     def next_tuple(self) -> Message | None:
         """Return what failed before what is new."""
@@ -147,6 +148,10 @@ class AckingKafkaSpout(AckingSpout):
             f"{partition.topic}[{partition.partition}] offset {offset} can't be read, which ends the run as soon as "
             "what was given before it is done"
         )
+
+    def reached(self, progress: StreamProgress) -> None:
+        """Note it beside each position: a ledger that was put back is known by having less."""
+        self._opened().reached(progress)
 
     def ack(self, id_: str | None) -> None:
         """Let the group's position move on, where nothing below the record is under way."""

@@ -122,7 +122,10 @@ class SpoutLoop:
 
     def _one(self, said: Said) -> None:
         match said:
-            case Ack(serials):
+            case Ack(serials, progress):
+                if progress is not None:
+                    with self._calling("reached()"):
+                        self._spout.reached(progress)
                 self._ack(serials)
             case Fail(serials, reason):
                 self._fail(serials, reason)

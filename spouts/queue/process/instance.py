@@ -18,7 +18,7 @@ from typing import Final
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency, RollingLatency
-from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.acking import SpoutContext, StreamProgress
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.process.lasting import STARTING, Doubling
@@ -138,10 +138,10 @@ class SpoutInstance:
         """Let it call `next_tuple`, or not."""
         self._to_say.put(SetActive(active))
 
-    def ack(self, serials: tuple[int, ...]) -> None:
+    def ack(self, serials: tuple[int, ...], progress: StreamProgress | None = None) -> None:
         """Tell it of emissions that are done; one that is gone hears nothing."""
         self._settlings += 1
-        self._to_say.put(Ack(serials))
+        self._to_say.put(Ack(serials, progress))
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         """Tell it of emissions that are held no more; one that is gone hears nothing."""

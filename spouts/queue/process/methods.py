@@ -13,6 +13,7 @@ _OF_SPOUTS: Final = {
     "next_tuple": (),
     "is_waiting": (),
     "holds_back": (),
+    "reached": ("progress",),
     "ack": ("id_",),
     "fail": ("id_",),
     "refuse": ("id_",),

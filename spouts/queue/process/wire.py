@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.failure import Failure
+from trident.spouts.queue.acking import StreamProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +13,8 @@ class Ack:
     """These emissions are done."""
 
     serials: tuple[int, ...]
+    progress: StreamProgress | None = None
+    """How far their stream is with them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from multiprocessing import Pipe
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from tests.spouts.queue.file_queue import FileQueueSpout
-from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.acking import SpoutContext, StreamProgress
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.process import calling
 from trident.spouts.queue.process.calling import SpoutLoop
 from trident.spouts.queue.process.lasting import Doubling, HeldBack
-from trident.spouts.queue.process.wire import Hangs
+from trident.spouts.queue.process.wire import Ack, Hangs
 from trident.spouts.queue.process.writing import Writer
 
 
@@ -81,3 +82,23 @@ def test_one_that_fails_again_and_again_is_no_reason_to_be_silent(
     while not sent and time.monotonic() < deadline:
         loop._ask()
     assert [type(each).__name__ for each in sent] == ["HoldsBack"]
+
+
+class NotesSpout(FileQueueSpout):
+    """Notes what it hears, in order."""
+
+    heard: ClassVar[list[object]] = []
+
+    def reached(self, progress: StreamProgress) -> None:
+        self.heard.append(progress)
+
+    def ack(self, id_: str | None) -> None:
+        self.heard.append(id_)
+
+
+def test_a_spout_hears_how_far_its_stream_is_before_the_acks_that_belong_to_it(tmp_path: Path) -> None:
+    loop = SpoutLoop(NotesSpout(tmp_path), SpoutContext("s", 1), Writer(Pipe()[0]))
+    loop._pending = {1: ("a", 0.0), 2: ("b", 0.0), 3: ("c", 0.0)}
+    for ack in (Ack((1, 2), StreamProgress("x", 5)), Ack((3,))):
+        loop._one(ack)
+    assert NotesSpout.heard == [StreamProgress("x", 5), "a", "b", "c"]

@@ -17,7 +17,8 @@ from trident.spouts.queue.kafka.commits import GroupCommits
 from trident.spouts.queue.kafka.errors import GroupPlace
 from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.member import GroupMember
-from trident.spouts.queue.kafka.offsets import TopicPartition, topic_named
+from trident.spouts.queue.kafka.offsets import TopicPartition
+from trident.spouts.queue.kafka.standing import Remembered
 
 
 class NotingClient(Client):
@@ -50,7 +51,9 @@ def come(client: Client, partitions: int, start: StartAt = StartAt.LATEST) -> Gr
     """Return a member that has seen so many partitions and has not joined its group yet."""
     member = GroupMember({}, GroupPlace("b", ("t",), "g"), start)
     member._consumer = cast(Consumer, client)
-    member._unbegun = member._look_where_it_begins([TopicPartition("t", number) for number in range(partitions)])
+    member._unbegun = member._look_where_it_begins(
+        [TopicPartition("t", number) for number in range(partitions)], Remembered()
+    )
     return member
 
 
@@ -100,8 +103,8 @@ def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
     client.positions = {}
     member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.LATEST)
     member._consumer = cast(Consumer, client)
-    done_in = {topic_named(id_) for id_ in ("t/0/3@old", "of somebody's own")}
-    member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], done_in=done_in)
+    remembered = Remembered(known=("t/0/3@old", "of somebody's own"))
+    member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], remembered)
     assert given(member, client, 0) == [0], "the brokers have dropped the position with the topic"
 
 
@@ -127,7 +130,7 @@ def stream(client: Client, horizon: int) -> GroupMember:
     member._commits = GroupCommits(member._place, member._flight, member._exposed)
     member._topics._look_at = float("inf")
     client.hear = member._heard_of_commit
-    member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], horizon)
+    member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], Remembered(horizon))
     given(member, client, 0)
     return member
 

@@ -12,7 +12,7 @@ from trident.base.errors import RetryableError
 from trident.base.failure import Failure
 from trident.base.latency import CompleteLatency
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.acking import SpoutContext, StreamProgress
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.source import AckingSource
@@ -30,6 +30,8 @@ class FakeInstance:
         self.acked: list[int] = []
         self.failed: list[tuple[int, Failure]] = []
         self.refused: list[int] = []
+        self.context = context
+        self.heard: list[StreamProgress | None] = []
         self.is_gone = False
         self.is_idle = False
         self.has_answered = True
@@ -48,8 +50,9 @@ class FakeInstance:
         del self.ids[:most]
         return taken
 
-    def ack(self, serials: tuple[int, ...]) -> None:
+    def ack(self, serials: tuple[int, ...], progress: StreamProgress | None = None) -> None:
         self.acked += serials
+        self.heard.append(progress)
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         self.failed += [(serial, reason) for serial in serials]
@@ -206,7 +209,7 @@ class Telling(Giving):
         super().__init__(context, messages)
         self._told = told
 
-    def ack(self, serials: tuple[int, ...]) -> None:
+    def ack(self, serials: tuple[int, ...], progress: StreamProgress | None = None) -> None:
         self._told.append(f"ack {serials}")
 
     def refuse(self, serials: tuple[int, ...]) -> None:
@@ -294,3 +297,49 @@ def test_a_run_in_which_nothing_came_again_says_nothing_of_it(caplog: pytest.Log
     source.committed(1, [planned])
     source.close()
     assert (source.given_again, caplog.records) == (0, [])
+
+
+def test_a_process_hears_how_far_its_stream_is_with_each_ack() -> None:
+    source, instances = opened(("a", "b", "c"), ("d",))
+    source.belong_to("one")
+    first, _ = plan(source)
+    source.committed(1, [OffsetRange(LOG, "messages", 0, 2)])
+    life = instances[0].heard[0].life if instances[0].heard[0] else ""
+    source.committed(2, [OffsetRange(LOG, "messages", 2, 3)])
+    assert instances[0].heard == [StreamProgress(life, 2), StreamProgress(life, 3)]
+    assert instances[0].context.progress is None, "it was started before anybody said in which life"
+    instances[0].is_gone = True
+    with pytest.raises(RetryableError):
+        source.receive({LOG: first.stop})
+    plan(source, first.stop)
+    assert instances[1].context.progress == StreamProgress(life, 3), "what is held is not done"
+
+
+def test_what_is_done_already_is_acked_with_what_is_done_now() -> None:
+    contexts: list[SpoutContext] = []
+
+    def begin(context: SpoutContext) -> FakeInstance:
+        contexts.append(context)
+        return instance
+
+    instance = FakeInstance(SpoutContext("messages", 1), "a")
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    source.belong_to("one")
+    source.begin_from({LOG: 7}, {"a": ""}, {"b": ""})
+    source.receive({LOG: 8})
+    (progress,) = instance.heard
+    assert progress == contexts[0].progress
+    assert progress is not None
+    assert progress.done == 7, "what is pinned is not done"
+
+
+def test_each_stream_has_a_life_of_its_own_and_another_one_behind_a_reset() -> None:
+    def life(name: str, incarnation: str) -> str:
+        source = AckingSource(name, FileQueueSpout(Path("unused")), lambda context: FakeInstance(context))
+        source.belong_to(incarnation)
+        progress = source._progress()
+        assert progress is not None
+        return progress.life
+
+    assert life("a", "one") == life("a", "one")
+    assert len({life("a", "one"), life("b", "one"), life("a", "two")}) == 3

@@ -1,0 +1,209 @@
+"""Ledger and states are put back to one moment, the queue is not: what was acked since is given again, or left out.
+
+Both ways on are taken as the error and the page say them, with Kafka's and Redis' own commands.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from pyspark import cloudpickle
+from redis import Redis
+
+from integration_tests.fix_kafka import Kafka
+from tests.coordinators.receiving import receiving_job
+from tests.coordinators.test_run import OPTIONS, sqlite_place
+from tests.spouts.queue.text_body import TextBody
+from trident.base.errors import FatalError
+from trident.coordinators.decisions.commands import reset_topology
+from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
+from trident.local.jars import KAFKA_VERSION, _fetched, kafka_classpath
+from trident.local.java import find_java
+from trident.local.redis import LocalRedis
+from trident.spouts import AckingKafkaSpout, RedisStreamSpout
+from trident.spouts.queue.acking import AckingSpout
+from trident.spouts.queue.spout import QueueSpout
+from trident.state import StateKind
+
+_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+
+
+class Topology:
+    """Counts what a spout gives; ledger and state are one file."""
+
+    def __init__(self, make: Callable[[], AckingSpout], folder: Path) -> None:
+        self._make = make
+        self._file = folder / "ledger.sqlite"
+        self._kept = folder / "kept"
+        self._place = sqlite_place(folder)
+
+    def job(self) -> RunnableTopology:
+        spout = self._make()
+        spout.max_batch_size = 2
+        return receiving_job(
+            QueueSpout(spout, cloudpickle.dumps(spout)), self._place.state("counts", kind=StateKind.OPAQUE)
+        )
+
+    def run(self) -> RunSummary:
+        return TopologyRun(self.job(), self._place.ledger(), OPTIONS).run()
+
+    def counted(self) -> dict[str, int]:
+        return {account: n for account, (n, _) in self._place.rows("counts").items()}
+
+    def keep(self) -> None:
+        shutil.copy(self._file, self._kept)
+
+    def put_back(self) -> None:
+        for left in self._file.parent.glob("ledger.sqlite*"):
+            left.unlink()
+        shutil.copy(self._kept, self._file)
+
+    def reset(self) -> None:
+        job = self.job()
+        reset_topology(job.spec, job.targets, self._place.ledger(), keep_rows=False, start=None, options=OPTIONS)
+
+
+def once(accounts: str) -> dict[str, int]:
+    return dict.fromkeys(accounts, 1)
+
+
+class Topic:
+    """A topic of two partitions, and a group."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self.servers = kafka.bootstrap_servers
+        self.name = kafka.create_topic(partitions=2)
+
+    def spout(self) -> AckingKafkaSpout:
+        return AckingKafkaSpout(self.name, group="counts", bootstrap_servers=self.servers, body=TextBody())
+
+    def send(self, accounts: str, partition: int = 0) -> None:
+        producer = Producer({"bootstrap.servers": self.servers})
+        for account in accounts:
+            producer.produce(self.name, account, partition=partition)
+        assert producer.flush(30) == 0
+
+    def positions(self) -> list[int]:
+        with closing(Consumer({"bootstrap.servers": self.servers, "group.id": "counts"})) as consumer:
+            places = [TopicPartition(self.name, number) for number in range(2)]
+            return [int(found.offset) for found in consumer.committed(places, 30)]
+
+
+@pytest.fixture
+def topic(kafka: Kafka) -> Topic:
+    return Topic(kafka)
+
+
+def carry_out(topic: Topic, said: str, exchanged: str, by: str) -> None:
+    """Do what the error says, to the letter."""
+    words = said[said.index("kafka-consumer-groups ") :].split(" has it given again")[0]
+    assert exchanged in words
+    given = words.replace(exchanged, by).split()[1:]
+    jars = (
+        *_fetched(f"kafka-tools-{KAFKA_VERSION}", "org.apache.kafka", "kafka-tools", KAFKA_VERSION),
+        *kafka_classpath(),
+    )
+    command = [str(find_java()), "-cp", ":".join(map(str, jars)), _TOOL, "--bootstrap-server", topic.servers, *given]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert answer.returncode == 0, answer
+    assert "Error" not in answer.stdout, answer.stdout
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("left_out", ["", "cde"])
+def test_what_a_group_had_acked_behind_a_backup_is_given_again_or_left_out(
+    topic: Topic, tmp_path: Path, left_out: str
+) -> None:
+    topology = Topology(topic.spout, tmp_path)
+    before = datetime.now(UTC)
+    topic.send("ab")
+    topic.send("xy", partition=1)
+    topology.run()
+    topology.keep()
+    topic.send("cde")
+    topology.run()
+    assert topology.counted() == once("abcdexy")
+    topology.put_back()
+    positions = topic.positions()
+    with pytest.raises(FatalError, match=r"4 records .* done, and had 7 .*Nothing was read or changed") as stopped:
+        topology.run()
+    assert (topology.counted(), topic.positions()) == (once("abxy"), positions)
+    assert f"--topic {topic.name}:0 --to-datetime" in str(stopped.value), "the other one is no further than the ledger"
+    with pytest.raises(FatalError, match="had 7"):
+        topology.run()
+    if left_out:
+        carry_out(topic, str(stopped.value), "--to-datetime MOMENT", "--to-current")
+    else:
+        carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    topic.send("f")
+    summary = topology.run()
+    assert summary.given_again == (0 if left_out else 2), "a and b are known"
+    assert topology.counted() == {account: 1 for account in "abcdefxy" if account not in left_out}
+    topic.send("g")
+    topology.run()
+    assert topology.counted() == {account: 1 for account in "abcdefgxy" if account not in left_out}
+
+
+@pytest.mark.timeout(300)
+def test_a_reset_is_no_restore(topic: Topic, tmp_path: Path) -> None:
+    topology = Topology(topic.spout, tmp_path)
+    topic.send("abc")
+    topology.run()
+    topology.reset()
+    topic.send("d")
+    for _ in range(2):
+        topology.run()
+        assert topology.counted() == once("d"), "the group stands where it stood"
+
+
+@pytest.fixture
+def stream(redis_server: LocalRedis) -> Iterator[str]:
+    name = f"s-{uuid.uuid4().hex[:12]}"
+    yield name
+    with Redis.from_url(redis_server.url) as client:
+        client.delete(name)
+
+
+@pytest.mark.timeout(300)
+def test_a_group_of_redis_is_set_back_to_the_moment_of_the_backup(
+    redis_server: LocalRedis, stream: str, tmp_path: Path
+) -> None:
+    topology = Topology(lambda: RedisStreamSpout(stream, "g", url=redis_server.url, body=TextBody()), tmp_path)
+    client: Any = Redis.from_url(redis_server.url, protocol=2)
+    with closing(client):
+        client.xgroup_create(stream, "g", id="0", mkstream=True)
+
+        def add(accounts: str) -> None:
+            for account in accounts:
+                client.xadd(stream, {"body": account})
+
+        add("a")
+        topology.run()
+        time.sleep(0.01)
+        moment = int(time.time() * 1_000)
+        time.sleep(0.01)  # what has the very moment as its id would not be given again
+        add("b")
+        topology.run()
+        topology.keep()
+        add("cde")
+        topology.run()
+        topology.put_back()
+        topology.run()
+        assert topology.counted() == once("ab"), "nothing says that Redis has more"
+        client.execute_command(*f"XGROUP SETID {stream} g {moment}".split())
+        add("f")
+        assert topology.run().given_again == 1, "b is known"
+        assert topology.counted() == once("abcdef")
+        assert client.xpending(stream, "g")["pending"] == 0
+        topology.run()
+        assert topology.counted() == once("abcdef")

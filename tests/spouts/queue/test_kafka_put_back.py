@@ -1,0 +1,234 @@
+"""A ledger that was put back behind its group's positions is noticed, and no other ledger is taken for one."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import cast
+
+import pytest
+from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import TopicPartition as Place
+
+from tests.spouts.queue.test_kafka_member import Client
+from trident.base.errors import FatalError
+from trident.spouts.base import StartAt
+from trident.spouts.queue.acking import StreamProgress
+from trident.spouts.queue.kafka.commits import GroupCommits
+from trident.spouts.queue.kafka.errors import GroupPlace
+from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.member import GroupMember
+from trident.spouts.queue.kafka.notes import horizon_in, is_of_another_topic, note_of, progress_in
+from trident.spouts.queue.kafka.offsets import TopicPartition, id_of
+from trident.spouts.queue.kafka.standing import Remembered, require_remembered
+
+LIFE = "0123456789abcdef"
+GROUP = GroupPlace("b", ("t", "u"), "g")
+Done = list[tuple[TopicPartition, int]]
+
+
+class Brokers(Client):
+    """Keep notes beside positions; what was sent when a process dies is carried out or not."""
+
+    def __init__(self, rng: random.Random, logs: list[list[int]]) -> None:
+        super().__init__(rng, logs, [60] * len(logs))
+        self.notes: dict[int, str] = {}
+
+    def take_note(self, error: KafkaError | None, places: Sequence[Place]) -> None:
+        if error is None:
+            self.notes.update({place.partition: place.metadata or "" for place in places})
+
+    def commit(self, offsets: list[Place], asynchronous: bool = True) -> list[Place] | None:
+        if not asynchronous:
+            self.settle()
+            self.take_note(None, offsets)
+        return super().commit(offsets, asynchronous)
+
+    def committed(self, places: Sequence[Place], timeout: float) -> list[Place]:
+        found = super().committed(places, timeout)
+        return [Place("t", each.partition, each.offset, self.notes.get(each.partition, "")) for each in found]
+
+    def settle(self) -> None:
+        """Carry out what was sent, or refuse it: by the end of a rebalance nothing of before comes any more."""
+        for error, places in self.answers:
+            if self.rng.random() < 0.5 and error is None:
+                self.take_note(None, places)
+                self.positions.update({place.partition: place.offset for place in places})
+        self.answers = [(KafkaError(KafkaError.ILLEGAL_GENERATION), places) for _, places in self.answers]
+
+    def lose_the_process(self) -> None:
+        self.settle()
+        self.answers.clear()
+        self.paused.clear()
+
+
+class Stream:
+    """What a coordinator does with the records of one process after the other, over one ledger."""
+
+    def __init__(self, rng: random.Random, client: Brokers, horizon: int) -> None:
+        self.rng, self.client, self.horizon = rng, client, horizon
+        self.done: Done = []
+        self.kept: list[tuple[Done, dict[int, int]]] = []
+
+    @property
+    def progress(self) -> StreamProgress:
+        return StreamProgress(LIFE, len(self.done))
+
+    def known(self) -> Done:
+        return self.done[-self.horizon :]
+
+    def begin(self) -> None:
+        """Start a process; raises what its member does."""
+        known = tuple(id_of(*place, "") for place in self.known())
+        member = self.member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.EARLIEST)
+        member._consumer = cast(Consumer, self.client)
+        member._topics._look_at = float("inf")
+        self.all = [Place("t", number) for number in range(len(self.client.logs))]
+        partitions = [TopicPartition("t", each.partition) for each in self.all]
+        member._unbegun = member._look_where_it_begins(partitions, Remembered(self.horizon, known, self.progress))
+        member._exposed = ExposedRecords(self.horizon, self.known())
+        member._commits = GroupCommits(member._place, member._flight, member._exposed, {}, self.progress)
+        self.client.hear = self.heard
+        self.under_way: Done = []
+        member._assigned(member._consumer, self.all)
+
+    def heard(self, error: KafkaError | None, places: Sequence[Place]) -> None:
+        self.client.take_note(error, places)
+        self.member._heard_of_commit(error, places)
+
+    def step(self) -> None:
+        draw = self.rng.random()
+        if draw < 0.6:
+            self.take()
+        elif draw < 0.9 and self.under_way:
+            self.finish_batch()
+        elif draw < 0.92:
+            self.client.settle()
+            self.member._revoked(self.member._consumer, self.all)
+            self.member._assigned(self.member._consumer, self.all)
+        elif draw < 0.94:
+            self.kept.append((list(self.done), dict(self.client.positions)))
+        elif draw < 0.96:
+            self.member._commits._due_at = 0.0
+        elif draw < 0.97:
+            self.client.lose_the_process()
+            self.begin()
+
+    def take(self) -> None:
+        found = self.member.take()
+        if found is None:
+            return
+        place = TopicPartition("t", cast(int, found.partition())), cast(int, found.offset())
+        if place in self.known():
+            self.member.reached(self.progress)
+            self.member.done(*place)
+        elif place not in self.under_way:
+            self.under_way.append(place)
+
+    def finish_batch(self) -> None:
+        batch = self.rng.sample(self.under_way, self.rng.randint(1, len(self.under_way)))
+        self.under_way = [place for place in self.under_way if place not in batch]
+        self.done += batch
+        if self.rng.random() < 0.05:
+            self.client.lose_the_process()
+            self.begin()
+            return
+        self.member.reached(self.progress)
+        for place in batch:
+            self.member.done(*place)
+
+    def play(self, steps: int) -> None:
+        for _ in range(steps):
+            self.step()
+
+
+def drawn(seed: int) -> tuple[Stream, Done]:
+    rng = random.Random(seed)
+    logs = [sorted(rng.sample(range(60), rng.randint(1, 40))) for _ in range(rng.randint(1, 4))]
+    everything = [(TopicPartition("t", number), offset) for number, log in enumerate(logs) for offset in log]
+    return Stream(rng, Brokers(rng, logs), rng.choice([1, 2, 3, 8, 20, 100])), everything
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_ledger_that_is_put_back_is_noticed_and_what_the_error_names_counts_once(seed: int) -> None:
+    stream, everything = drawn(seed)
+    stream.begin()
+    stream.kept.append(([], {}))
+    stream.play(stream.rng.randint(1, 600))
+    stream.client.lose_the_process()
+    stream.begin()  # whatever was lost with the process, the ledger has all that was acked
+    done, positions = stream.rng.choice(stream.kept)
+    passed = {p.partition for p, at in everything if at < stream.client.positions[p.partition] and (p, at) not in done}
+    stream.done = list(done)
+    try:
+        stream.begin()
+        assert not passed
+    except FatalError as error:
+        named = re.search(r"--topic t:([0-9,]+) ", str(error))
+        assert named is not None
+        numbers = {int(number) for number in named[1].split(",")}
+        assert passed <= numbers
+        for number in numbers:  # as a tool does
+            stream.client.positions[number] = positions.get(number, 0)
+            stream.client.notes.pop(number, None)
+        stream.begin()
+    for _ in range(30_000):
+        stream.step()
+        if sorted(stream.done) == everything:
+            break
+    assert sorted(stream.done) == everything, "each once, and all"
+
+
+@pytest.mark.parametrize("horizon", [0, 20])
+@pytest.mark.parametrize("topic_id", ["", "made"])
+def test_a_note_is_read_as_it_was_written(horizon: int, topic_id: str) -> None:
+    for progress in (None, StreamProgress(LIFE, 0), StreamProgress(LIFE, 2**40)):
+        note = note_of(topic_id, horizon, progress)
+        assert (horizon_in(note), progress_in(note)) == (horizon, progress)
+        assert not is_of_another_topic(note, topic_id)
+        assert is_of_another_topic(note, "other") is bool(topic_id)
+
+
+@pytest.mark.parametrize("note", ["", "a tool's own", "done 5", "done 5 of nobody", "topic id made, done 5 of " + LIFE])
+def test_what_somebody_else_has_noted_says_nothing_of_the_stream(note: str) -> None:
+    assert (horizon_in(note), progress_in(note)) == (0, None)
+
+
+def test_a_version_before_believes_a_position_with_such_a_note() -> None:
+    note = note_of("made", 20, StreamProgress(LIFE, 5))
+    horizon = re.match(r"horizon ([0-9]{1,18})(?:, |$)", note)  # as it read its own
+    assert horizon is not None
+    assert not note[horizon.end() :].startswith("topic id "), "else it would be compared with all that follows"
+
+
+def require(done: int, *notes: str, horizon: int = 20, life: str = LIFE, known: tuple[str, ...] = ()) -> None:
+    positions = [Place(topic, number, 5, note) for number, note in enumerate(notes) for topic in ("t", "u")]
+    require_remembered(GROUP, positions, Remembered(horizon, known, StreamProgress(life, done)))
+
+
+def test_which_partitions_and_what_is_known_are_said() -> None:
+    notes = [note_of("", 0, StreamProgress(LIFE, done)) for done in (7, 4, 6)]
+    with pytest.raises(FatalError) as caught:
+        require(4, *notes, known=("t/0/1", "t/0/2"))
+    said = str(caught.value)
+    assert "has 4 records of this stream done, and had 7 " in said
+    assert "--group g --topic t:0,2 --topic u:0,2 --to-datetime MOMENT " in said
+    assert "among the 2 records that are known, of which t/0/1 was done first" in said
+    with pytest.raises(FatalError, match="the 0 records that are known, and twice"):
+        require(6, *notes)
+    require(7, *notes)
+
+
+def test_notes_of_others_and_of_before_a_reset_say_nothing() -> None:
+    note = note_of("", 0, StreamProgress(LIFE, 7))
+    require(0, note, life="f" * 16)
+    require(0, "horizon 20, topic id made", "")
+    require_remembered(GROUP, [Place("t", 0, 5, note)], Remembered(20))
+    with pytest.raises(FatalError, match="had 7"):
+        require(0, note, horizon=0)
+
+
+def test_that_a_ledger_is_behind_is_said_before_that_it_remembers_fewer() -> None:
+    with pytest.raises(FatalError, match="had 7"):
+        require(4, note_of("", 100, StreamProgress(LIFE, 7)))
