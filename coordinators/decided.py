@@ -44,10 +44,17 @@ class DecisionKind(StrEnum):
     """Try it again: the cause is mended."""
     DIVERT = "divert"
     """Take one state's staged rows out of it, into the ledger; the others keep theirs."""
+    DIVERT_REFUSED = "divert refused"
+    """Take only those of its rows out that the state refuses, each by itself; where they can't be told, all."""
     UNDO = "undo"
     """Bring every state back to the txid before, and plan it again."""
     DROP = "drop"
     """Take a state or sink out of the topology, after the txid that is done; what it holds stays where it is."""
+
+    @property
+    def diverts(self) -> bool:
+        """Whether it takes rows of a state out of a txid."""
+        return self in (DecisionKind.DIVERT, DecisionKind.DIVERT_REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,8 @@ class Decision:
         if self.kind is DecisionKind.DROP:
             return f"{self.kind} of {self.state!r} after txid {self.txid}"
         where = f" of state {self.state!r}" if self.state else ""
+        if self.kind is DecisionKind.DIVERT_REFUSED:
+            return f"divert of what is refused of txid {self.txid}{where}"
         return f"{self.kind} of txid {self.txid}{where}"
 
 
