@@ -21,13 +21,6 @@ DIVERTING: Final = (
         _PURE,
     ),
     Mutant(
-        "a part whose halves fit is refused for what is together in it",
-        "state/sifting.py",
-        "        if not halves:\n            return False\n",
-        "",
-        _PURE,
-    ),
-    Mutant(
         "what is refused without any row blames none",
         "state/sifting.py",
         "    if in_full(()):\n",
@@ -65,8 +58,8 @@ DIVERTING: Final = (
     Mutant(
         "what SQLite's triggers say is not told",
         "state/sqlite/errors.py",
-        "    if kind is None:\n        return None\n    name",
-        "    kind = kind or str(error)\n    name",
+        "    if kind is None:\n        return None\n",
+        "    if kind is None:\n        return str(error)\n",
         _TABLES,
     ),
     Mutant(
@@ -82,13 +75,6 @@ DIVERTING: Final = (
         "            return steps.state == name  # another one's refusal, which comes behind it, is about that one\n",
         "            return True\n",
         (f"{_LIVES}::test_memory_tells_it_apart_too",),
-    ),
-    Mutant(
-        "what is refused without any row takes none out of the attempt",
-        "coordinators/batches/trying.py",
-        "    if fails_together(()):\n        return Sifted(Verdict.NO_ROW, rows.num_rows)\n",
-        "",
-        (f"{_LIVES}::test_what_no_row_is_the_cause_of_takes_none_out",),
     ),
     Mutant(
         "rows that are told apart are made as they are stored",
