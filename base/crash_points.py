@@ -65,6 +65,7 @@ class CrashPoint(StrEnum):
     AFTER_REFUSING = "a refusal is recorded, before its coordinator stops"
     AFTER_DECIDING_RETRY = "retry: the decision is recorded"
     AFTER_DECIDING_DIVERT = "divert: the decision is recorded"
+    AFTER_STAGING_KEPT = "divert: what the state takes of the pinned rows is staged, nothing is decided yet"
     AFTER_DIVERTING = "divert: the rows are kept, the pin has none of them"
     IN_DIVERTING_WAITING = "divert: in the transaction that takes out what waits, before its COMMIT"
     AFTER_DIVERTING_WAITING = "divert: what waited is kept by the ledger"

@@ -44,6 +44,8 @@ class DecisionKind(StrEnum):
     """Try it again: the cause is mended."""
     DIVERT = "divert"
     """Take one state's staged rows out of it, into the ledger; the others keep theirs."""
+    DIVERT_REFUSED = "divert refused"
+    """Take only those of its rows out that the state refuses, each by itself; where they can't be told, all."""
     UNDO = "undo"
     """Bring every state back to the txid before, and plan it again."""
     DROP = "drop"
@@ -57,6 +59,11 @@ class DecisionKind(StrEnum):
     def is_of_topology(self) -> bool:
         """Whether it is about what the topology is, behind what is done, and carried out as it is recorded."""
         return self in (DecisionKind.DROP, DecisionKind.RENAME)
+
+    @property
+    def diverts(self) -> bool:
+        """Whether it takes rows of a state out of a txid."""
+        return self in (DecisionKind.DIVERT, DecisionKind.DIVERT_REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +90,8 @@ class Decision:
         if self.kind is DecisionKind.RENAME:
             return f"{self.kind} {self.state} after txid {self.txid}"
         where = f" of state {self.state!r}" if self.state else ""
+        if self.kind is DecisionKind.DIVERT_REFUSED:
+            return f"divert of what is refused of txid {self.txid}{where}"
         return f"{self.kind} of txid {self.txid}{where}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Self
 
@@ -95,6 +95,8 @@ class Plan:
     """Which messages the ranges are, of spouts whose messages have ids."""
     diverts: tuple[str, ...] = ()
     """States whose rows a person decided to take out of these very records."""
+    sifted: tuple[str, ...] = field(default=(), compare=False)
+    """Those of them that keep what they don't refuse. Not stored: the decisions say it, who plans again asks them."""
 
     @property
     def is_empty(self) -> bool:

@@ -8,7 +8,10 @@ from trident.base.advice import DIVERT, RETRY, UNDO
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decided import Refusal
 from trident.coordinators.gone import Gone
+from trident.coordinators.planned import Plan
 
+_MOST_RANGES = 5
+"""How many ranges a text names; `trident show` has all of them."""
 _CAUSES = (
     "a constraint, a trigger or a right of the table, a topic that is not there or does not take it, or in the "
     "topology a function, or a filter that is added"
@@ -34,6 +37,19 @@ def refused_by_state(topology: str, refusal: Refusal) -> str:
         f"txid {refusal.txid} attempt {refusal.attempt} of topology {topology!r} was refused for good{by}: "
         f"{refusal.reason}."
     )
+
+
+def records_of(plan: Plan) -> str:
+    """Return which records an attempt has read, as half a sentence: positions only, never what is in them."""
+    ranges = [item for item in plan.ranges if item.range.width]
+    shown = [
+        f"{item.range.start} to {item.range.stop - 1} of partition {item.range.id.partition} of {item.range.id.topic!r}"
+        for item in ranges[:_MOST_RANGES]
+    ]
+    more = len(ranges) - len(shown)
+    if more:
+        shown.append(f"those of {more} more partitions")
+    return ", ".join(shown)
 
 
 def undo_way(txid: int, gone: Gone | None = None) -> str:
@@ -68,8 +84,9 @@ def ways_on(
     ways = [f"{RETRY} {shlex.quote(topology)} {refusal.txid}  ({does})"]
     if refusal.state and not left_out and gone is None:  # else nobody can say whose rows it is about, or has them
         ways.append(
-            f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's diverted rows, the "
-            f"rest goes on; trident show {shlex.quote(topology)} {refusal.txid} shows them)"
+            f"{DIVERT} {refusal.txid} --state {state}  (those of its rows of this txid that it refuses, or all of them "
+            "where these can't be told apart, go to the ledger's diverted rows, the rest goes on; trident show "
+            f"{shlex.quote(topology)} {refusal.txid} shows them)"
         )
     if undo is not None:
         ways.append(undo)

@@ -93,7 +93,7 @@ def test_a_divert(refused: Job) -> None:
     assert run(["divert", refused.named, "2", "--state", "totals", "--yes"]) == 0
     refused.go_on()
     assert refused.rows("balances") == ALL
-    assert refused.rows("totals") == {"ann": (1, 1), "bob": (2, 7), "cyd": (1, 6)}
+    assert refused.rows("totals") == {account: sums for account, sums in ALL.items() if account != "big"}
     assert run(["status", "payments"]) == 0
 
 

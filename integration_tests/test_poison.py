@@ -47,10 +47,9 @@ def test_poison_is_refused_and_recorded_and_the_rest_goes_on(
     with psycopg.connect(postgres.dsn) as connection:
         counted = connection.execute("SELECT account, n FROM counts ORDER BY 1").fetchall()
         texts = connection.execute("SELECT staged_row FROM trident_diverted").fetchall()
-    assert counted == [("ann", 2), ("bob", 1)]
-    kept = [json.loads(text) for (text,) in texts]
-    assert len(kept) == 2
-    assert any(diverted.items() <= row.items() for row in kept)
+    assert counted == [("ann", 2), ("bob", 2)]
+    (kept,) = [json.loads(text) for (text,) in texts]
+    assert diverted.items() <= kept.items()
 
 
 @pytest.mark.parametrize("staging", [Staging.DRIVER, Staging.EXECUTORS])
@@ -76,9 +75,9 @@ def test_a_sum_that_overflows_is_refused_however_the_batches_are_cut(
         totals = connection.execute("SELECT account, total FROM totals ORDER BY 1").fetchall()
         counted = connection.execute("SELECT account, n FROM counts ORDER BY 1").fetchall()
         texts = connection.execute("SELECT txid, staged_row FROM trident_diverted").fetchall()
-    assert totals == [("ann", 1), ("big", half)]
+    assert totals == [("ann", 2), ("big", half)]
     assert counted == [("ann", 2), ("big", 4)]
     kept = {(txid, row["account"]): row["total"] for txid, row in ((txid, json.loads(text)) for txid, text in texts)}
-    assert kept.keys() == {(2, "ann"), (2, "big"), (3, "big")}
-    assert kept[3, "big"] is None
-    assert None not in (kept[2, "ann"], kept[2, "big"])
+    assert kept.keys() == {(2, "big"), (3, "big")}
+    assert kept[3, "big"] is None, "Spark could not make it: all of that batch has left"
+    assert kept[2, "big"] is not None

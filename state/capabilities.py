@@ -27,6 +27,7 @@ from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
     from trident.state.plainly import WritesPlainly
+    from trident.state.sifting import Sifts
     from trident.state.target import Target
 
 
@@ -280,6 +281,7 @@ class Capabilities:
     trying: TriesTogether | None = None
     writing: WritableByTasks | None = None
     diverting: Divertible | None = None
+    sifting: Sifts | None = None
     querying: Queryable | None = None
     counting: CountsRows | None = None
     ending: EndsOlder | None = None

@@ -30,6 +30,8 @@ class ProcessRequest:
     edges: Mapping[str, tuple[Edge, ...]]
     diverts: tuple[str, ...] = ()
     """States whose rows are taken out of the batch: they come back held, never staged by tasks that may refuse them."""
+    sifted: tuple[str, ...] = ()
+    """States of which some rows are: theirs come back held as well, and each as it is to be stored."""
 
 
 class StagingRefusedError(RefusedError):

@@ -21,8 +21,10 @@ from trident.coordinators.batches.processor import (
     ProcessRequest,
     ProcessResult,
     StagingRefusedError,
+    TurnProcessor,
     UnprocessableError,
 )
+from trident.coordinators.batches.sifting import sifted_of
 from trident.coordinators.batches.staging import refused_by, staged_of
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Diverted, Refusal, StopKind
@@ -57,18 +59,25 @@ class BatchRunner:
     stage: Stage = staged_of
     refused: Callable[[str, BatchId, RefusedError], StoppedError] = refused_by
     """Makes the error of a state that can't take its rows."""
+    _not_sifted: set[tuple[int, str]] = field(default_factory=set, init=False)
+    """Txids and states whose rows an attempt of this run could not make as they are to be stored."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
         started = self.clock.monotonic()
-        result = self._process(ProcessRequest(batch, plan.tries, plan.batch_time, edges, plan.diverts))
+        sifted = self._sifted(plan)
+        whole = tuple(name for name in plan.diverts if name not in sifted)
+        result = self._process(ProcessRequest(batch, plan.tries, plan.batch_time, edges, whole, sifted))
         self._check_wanted(batch)
         reached(CrashPoint.AFTER_PROCESSING, batch.txid)
         acknowledged = complete_edges(edges, result)
         self._verify_sources(plan)
         self._check_wanted(batch)
         bad = self._judge_bad_records(batch, result)
-        updates, diverts = self.stage(self.stores, batch, plan.batch_time, result.updates, plan.diverts)
+        here = [each for each in sifted if each in result.updates]  # all of what is made in the turn goes there
+        left, parted = sifted_of(self.stores, batch, result.updates, here)
+        updates, diverts = self.stage(self.stores, batch, plan.batch_time, left, whole)
+        diverts = (*diverts, *parted)
         process_ms = round((self.clock.monotonic() - started) * 1000)
         outcome = Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts, result.carried)
         return acknowledged, outcome
@@ -83,10 +92,30 @@ class BatchRunner:
         try:
             return self.processor.process(request)
         except StagingRefusedError as error:
+            if error.state in request.sifted:
+                self._not_sifted.add((batch.txid, error.state))
+                raise RetryableError(
+                    f"what state {error.state!r} is to have of {batch} can't be made, so that its rows can't be told "
+                    f"apart: {error}. The next attempt takes all of them out; nothing was staged"
+                ) from error
             raise self.refused(error.state, batch, error) from error
         except (UnprocessableError, UncomputableError) as error:
             refusal = Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
             raise StoppedError(str(error), refusal) from error
+
+    def _sifted(self, plan: Plan) -> tuple[str, ...]:
+        """Return the states of which only refused rows are taken out, as far as that can be told before the turn.
+
+        All of one go whose new values others are made of, or whose rows an attempt before this could not make.
+        """
+        shown = self.processor.shown if isinstance(self.processor, TurnProcessor) else frozenset[str]()
+        return tuple(
+            name
+            for name in plan.sifted
+            if name not in shown
+            and (plan.txid, name) not in self._not_sifted
+            and self.stores[name].capabilities.sifting is not None
+        )
 
     def _check_wanted(self, batch: BatchId) -> None:
         if self.is_over.is_set():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from trident.base.errors import FatalError
@@ -40,6 +41,20 @@ class StoppedError(FatalError):
         self.goes_on = goes_on
         self.gone: Gone | None = None
         """What the next attempt can't have, of one that is not pinned; who records the stop says it."""
+
+    def of_records(self, records: str) -> StoppedError:
+        """Return a refusal that says which records the attempt has read; any other stop as it is."""
+        if not records or not self.refusal.blocks:
+            return self
+        told = StoppedError(
+            f"{self.text} The txid has the records {records}.",
+            replace(self.refusal, reason=f"{self.refusal.reason.rstrip('.')}; the txid has the records {records}"),
+            self.left_out,
+            is_pinned=self.is_pinned,
+            goes_on=self.goes_on,
+        )
+        told.batch = self.batch
+        return told.with_traceback(self.__traceback__)
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.text, self._then)))

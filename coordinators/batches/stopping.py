@@ -11,7 +11,8 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.gone import Gone
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.refusals import decision_needed, undo_way, ways_on
+from trident.coordinators.planned import Plan
+from trident.coordinators.refusals import decision_needed, records_of, undo_way, ways_on
 from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")
@@ -24,12 +25,15 @@ def record_stop(
     stopped: StoppedError,
     repeater: Repeater,
     received: Collection[str] = (),
+    plan: Plan | None = None,
 ) -> TridentError:
-    """Record why this owner stops, as its last write; returns the error to raise.
+    """Record why this owner stops, as its last write; returns the error to raise. `plan` is what the attempt has read.
 
     When that can't be recorded, the next start tries the txid again, which is as safe: without the rows of the streams
     that are `received`, as the error says then.
     """
+    if plan is not None and plan.attempt == stopped.refusal.attempt:
+        stopped = stopped.of_records(records_of(plan))
     refusal = stopped.refusal
     gone = _gone(ledger, owner, stopped, repeater, received)
     if not refusal.blocks:

@@ -161,7 +161,8 @@ class Work:
                 received = [name for name, source in parts.sources.items() if isinstance(source, ReceivesRows)]
                 told = parts.committer.told(error)
                 parts.tells(telling.refused(owner, epoch, told.refusal))
-                return record_stop(parts.ledger, owner, epoch, told, parts.last_repeater, received)
+                plan = parts.book.plans.get(told.refusal.txid)
+                return record_stop(parts.ledger, owner, epoch, told, parts.last_repeater, received, plan)
         return None
 
     def end(self) -> None:

@@ -27,6 +27,7 @@ from trident.coordinators.decisions.beginning import (
     where_it_stood,
     will_stand,
 )
+from trident.coordinators.decisions.diverting_refused import divert_refused
 from trident.coordinators.decisions.diverting_waiting import divert_waiting, nothing_is_lost, send_what_waits
 from trident.coordinators.decisions.taking_back import WaysBack, is_of_last_done, take_back
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
@@ -77,6 +78,10 @@ def decide(taking: TakeOver, wanted: WantedDecision, ways: WaysBack | None = Non
     snapshot, decision = taking.snapshot, wanted.made(taking.snapshot)
     standing = taking.where_states_stand()
     _check_possible(taking, decision, standing.waiting)
+    if decision.kind is DecisionKind.DIVERT_REFUSED:
+        decision, is_done = divert_refused(taking, decision)
+        if is_done:
+            return decision
     taking.repeater.call("recording a decision", lambda: taking.ledger.decide(snapshot.owner, taking.epoch, decision))
     reached(_DECIDED[decision.kind], decision.txid)
     taking.read()
@@ -132,6 +137,7 @@ def decide_reset(
 
 _DECIDED: Mapping[DecisionKind, CrashPoint] = {
     DecisionKind.DIVERT: CrashPoint.AFTER_DECIDING_DIVERT,
+    DecisionKind.DIVERT_REFUSED: CrashPoint.AFTER_DECIDING_DIVERT,
     DecisionKind.UNDO: CrashPoint.AFTER_DECIDING_UNDO,
 }
 
@@ -297,7 +303,7 @@ def _check_seen(
 
 def _is_of_what_waits(stores: Mapping[str, Target], snapshot: Snapshot, wanted: WantedDecision) -> bool:
     """Tell whether it is about records of a done txid that a sink may not have sent yet."""
-    is_done = wanted.kind is DecisionKind.DIVERT and wanted.txid <= snapshot.done
+    is_done = wanted.kind.diverts and wanted.txid <= snapshot.done
     return is_done and wanted.state in names_relaying(stores)
 
 

@@ -21,7 +21,10 @@ class WantedDecision:
 
     def is_met_by(self, decision: Decision) -> bool:
         """Tell whether that decision is this one."""
-        return (decision.kind, decision.txid, decision.state) == (self.kind, self.txid, self.state)
+        about = (decision.txid, decision.state) == (self.txid, self.state)
+        # what can't be told apart was recorded as the divert of all
+        is_whole = self.kind is DecisionKind.DIVERT_REFUSED and decision.kind is DecisionKind.DIVERT
+        return about and (decision.kind is self.kind or is_whole)
 
     def made(self, snapshot: Snapshot) -> Decision:
         """Return the decision, which is about the attempt that is pinned, or else about the one that was refused."""

@@ -115,7 +115,7 @@ def carry_out(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch,
             undo(ledger, stores, pinned, decision)
         case DecisionKind.DIVERT:
             divert(ledger, stores, pinned, decision)
-        case DecisionKind.RETRY | DecisionKind.DROP | DecisionKind.RENAME:
+        case _:
             raise AssertionError(f"a {decision} leaves nothing to carry out")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from trident.base.errors import DecisionNeededError
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.gone import Gone
 from trident.coordinators.refusals import decision_needed, refused_by_state, ways_on
 from trident.coordinators.registered import Snapshot
@@ -23,7 +24,8 @@ def refused_start(
     found = refused_by_state(topology, refusal)
     if snapshot.pin is None or snapshot.pin.txid != refusal.txid:
         text = f"{found} Nothing of it is pinned or applied; txid {snapshot.done} is done."
-        left_out = any(each.txid == refusal.txid and each.state == refusal.state for each in snapshot.decisions)
+        about = DecisionKind.DIVERT, refusal.txid, refusal.state
+        left_out = any((each.kind, each.txid, each.state) == about for each in snapshot.decisions)
         gone = _gone(snapshot, refusal.attempt, received)
         return decision_needed(topology, text, refusal, ways_on(topology, refusal, left_out=left_out, gone=gone))
     pinned = {item.state for item in snapshot.pin.states}

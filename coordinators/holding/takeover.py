@@ -281,7 +281,8 @@ class TakeOver:
                 committer.apply(pinned.batch, name, pinned.pin)
         except StoppedError as stopped:
             received = self.spec.received
-            told = record_stop(self.ledger, self.snapshot.owner, self.epoch, stopped, self.repeater, received)
+            plan = pinned.pin.plan
+            told = record_stop(self.ledger, self.snapshot.owner, self.epoch, stopped, self.repeater, received, plan)
             if told is stopped:
                 raise
             raise told from stopped

@@ -22,7 +22,7 @@ from trident.coordinators.decided import Decision, Diverted, LeftBehind, Refusal
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.lifecycle import Given, Reply, Sent
-from trident.coordinators.pinned import Commit, Pin
+from trident.coordinators.pinned import Commit, Pin, StatePin
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
@@ -210,6 +210,15 @@ class Ledger(Protocol):
         """Keep the rows of the decided state and take them out of the pin, in one transaction; finishes the decision.
 
         The state then has no rows to apply of the pinned txid, only its position to move.
+        """
+
+    def divert_refused(
+        self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str], kept: StatePin
+    ) -> None:
+        """Record a decision about the pinned txid, keep those rows and let the pin say `kept` of the state.
+
+        All in one transaction, so nothing of it is left to be carried out; repeated after a lost answer it finds it
+        done. Raises MismatchError where nobody refused the pinned attempt, or rows would be left over.
         """
 
     def divert_waiting(

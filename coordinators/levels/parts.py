@@ -12,10 +12,11 @@ from trident.base.errors import OutcomeUnknownError, RefusedError, TridentError
 from trident.base.identity import BatchId
 from trident.base.levels import Level
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
-from trident.coordinators.batches.committer import Committer, Steps
+from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.hearing import Hears
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.batches.steps import Steps
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.work import measure
 from trident.coordinators.ledger.base import Ledger

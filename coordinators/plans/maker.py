@@ -13,6 +13,7 @@ from trident.base.errors import about
 from trident.base.identity import Epoch
 from trident.base.logs import unproven
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import held_for
 from trident.coordinators.planned import Loss, PartFull, Plan, ReceivedIds, SpoutRange
@@ -200,7 +201,9 @@ class PlanMaker:
             timers=self.due(batch.txid, now),
             received=self._named(ranges),
         )
-        return replace(plan, diverts=tuple(item.state for item in held_for(plan, held, self.book.refused)))
+        waiting = held_for(plan, held, self.book.refused)
+        sifted = tuple(item.state for item in waiting if item.kind is DecisionKind.DIVERT_REFUSED)
+        return replace(plan, diverts=tuple(item.state for item in waiting), sifted=sifted)
 
     def _view(self, name: str, txid: int, repeated: Sequence[OffsetRange] | None, is_held: bool) -> SpoutView:
         spout, source = self.spouts[name], self.sources[name]

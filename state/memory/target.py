@@ -21,6 +21,7 @@ from trident.state.memory.forgetting import MemoryForgetting
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
 from trident.state.memory.place import LAYOUTS, MemoryPlace, refuse_noted
 from trident.state.memory.renaming import MemoryRenaming
+from trident.state.memory.sifting import MemorySifting
 from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Position, Standing, check_epoch, is_held, is_in, put_back, stands
 from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
@@ -58,6 +59,7 @@ class MemoryTarget:
             undoing=MemoryUndoing(place),
             resetting=MemoryResetting(place),
             diverting=self,
+            sifting=None if rows is not None else MemorySifting(database, self, self._conform),
             querying=MemoryQuerying(place, lambda: self._layout),
             evolving=self,
             forgetting=MemoryForgetting(place),
@@ -192,6 +194,9 @@ class MemoryTarget:
         """Forget all staged rows."""
         if not self._forget(owner, epoch, lambda _: True):
             raise put_back(self.name)
+
+    def _conform(self, rows: pa.Table) -> pa.Table:
+        return self._rows.conform(rows)
 
     def _forget(self, owner: Owner, epoch: Epoch, is_old: Callable[[StagedWrite], bool]) -> bool:
         with self._place.database.transaction() as transaction:

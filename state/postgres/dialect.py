@@ -14,7 +14,7 @@ from trident.base.errors import ConfigurationError
 from trident.state.comparing import settled
 from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows, ready_rows
-from trident.state.postgres.errors import is_out_of_range, is_row_twice
+from trident.state.postgres.errors import is_out_of_range, is_refusal, is_row_twice
 from trident.state.postgres.packed import packed_select, unpacked
 from trident.state.postgres.paths import places_referred_to
 from trident.state.postgres.taking import changed, table_by, taken_along
@@ -130,6 +130,10 @@ class PostgresDialect:
     def is_out_of_range(self, error: BaseException) -> bool:
         """Ask the SQLSTATE: the server names no column."""
         return is_out_of_range(error)
+
+    def is_refusal(self, error: BaseException) -> bool:
+        """Ask as a transaction that ends with it does."""
+        return is_refusal(error)
 
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return LEAST or GREATEST, which leave nulls out; texts by their bytes, whatever the table's collation."""

@@ -96,6 +96,11 @@ def is_row_twice(error: BaseException) -> bool:
     return isinstance(found, psycopg.Error) and found.sqlstate == "21000" and not _is_inside_a_function(found)
 
 
+def is_refusal(error: BaseException) -> bool:
+    """Tell whether it refuses rows for good."""
+    return isinstance(classify(driver_error(error)), RefusedError)
+
+
 def is_lock_timeout(error: BaseException | None) -> bool:
     """Tell whether this error, or the driver's one inside of it, is that of a lock that was not given in time."""
     found = driver_error(error) if error is not None else None

@@ -16,6 +16,7 @@ from trident.base.arrays import AnyChunks
 from trident.base.errors import ConfigurationError
 from trident.state.layout import Merge, ValueColumn
 from trident.state.rows import array_of, python_values, refuse_nul, refused
+from trident.state.sqlite.errors import is_refusal
 from trident.state.tables.dialect import FoundColumn, ReadyRows
 from trident.state.tables.names import KEY_INDEX, helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
@@ -68,6 +69,10 @@ class SqliteDialect:
     def is_out_of_range(self, error: BaseException) -> bool:
         """Return False: it is a CHECK of the column."""
         return False
+
+    def is_refusal(self, error: BaseException) -> bool:
+        """Ask as a transaction that ends with it does."""
+        return is_refusal(error)
 
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the smaller or greater one: SQLite's own min and max are null when one side is."""

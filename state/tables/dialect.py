@@ -62,6 +62,9 @@ class Dialect(Protocol):
     def is_out_of_range(self, error: BaseException) -> bool:
         """Tell whether the store refuses with this error a number that its type can't hold, and names no column."""
 
+    def is_refusal(self, error: BaseException) -> bool:
+        """Tell whether the store refuses rows for good with this error, for whatever constraint, type or trigger."""
+
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the smaller or greater of two expressions, by the column's merge; either may be null."""
 

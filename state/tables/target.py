@@ -32,6 +32,7 @@ from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
 from trident.state.tables.renaming import TableRenaming
 from trident.state.tables.resetting import TableResetting
 from trident.state.tables.shape import TableShape
+from trident.state.tables.sifting import TableSifting
 from trident.state.tables.sql_target import SqlTarget
 from trident.state.tables.staged import Merged
 from trident.state.tables.staging import Writes
@@ -73,6 +74,7 @@ class TableTarget(SqlTarget):
             trying=TableTrying(place),
             writing=writing,
             diverting=self,
+            sifting=TableSifting(place, self),
             querying=TableQuerying(place),
             counting=TableCounting(place),
             evolving=place,

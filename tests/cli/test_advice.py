@@ -18,7 +18,7 @@ import pytest
 
 from tests.cli.advised import NOON, Sums, World, carry_out, commands_in, policies_in, summed
 from tests.coordinators.fakes import POISON, Topic
-from tests.coordinators.test_decisions import APART, BIG, MIXED, SHORTCUT, Scene, dying_at, without_txid
+from tests.coordinators.test_decisions import APART, BIG, MIXED, SHORTCUT, Scene, dying_at
 from trident.base import advice
 from trident.base.crash_points import CrashPoint
 from trident.spouts.base import BadRecord, LostOffsets
@@ -603,6 +603,8 @@ ELSEWHERE = {
     "spouts/files/errors.py RESET": 1,
     # tests/spouts/test_corrected_files.py::test_what_is_said_of_a_lost_catalogue_leads_out
     "spouts/files/errors.py RESET_FROM_THE_BEGINNING": 1,
+    # tests/coordinators/test_diverting_refused.py::test_what_was_mended_meanwhile_is_taken_whole
+    "coordinators/decisions/diverting_refused.py RETRY": 1,
     # integration_tests/state/test_states_that_refer.py::test_a_row_that_an_undo_needs_leaves_one_way
     "coordinators/holding/carrying_out.py RESET_CLEARING": 1,
     # tests/coordinators/test_levels_kept.py, tests/doctor/test_examining.py
@@ -747,7 +749,8 @@ def test_a_refusal_that_waits_for_a_person(places: frozenset[str], tmp_path: Pat
         scene.go_on()
         assert scene.rows("balances") == scene.topic.expected()
         whole = scene.topic.expected()
-        assert scene.rows("totals") == (without_txid(scene.topic, 12) if way == "divert" else whole)
+        left = {key: sums for key, sums in whole.items() if key != BIG[0]}
+        assert scene.rows("totals") == (left if way == "divert" else whole)
         assert BIG[0] in whole
 
 

@@ -97,20 +97,45 @@ def test_diverted_rows_are_where_the_texts_say(scene, capsys):
     scene.go_on()
     code, (story,) = ended(capsys, "show", "payments", "3")
     assert (code, {row["state"] for row in story["diverted"]}, story["dead_letters"]) == (0, {"totals"}, [])
-    assert ended(capsys, "status", "payments")[1][0]["diverted_rows"] == 3
+    assert ended(capsys, "status", "payments")[1][0]["diverted_rows"] == 1
 
 
 def test_divert_goes_on(scene, capsys):
     scene.be_refused()
     named = write_module(scene)
     code, (said,) = ended(capsys, "divert", named, "3", "--state", "totals", "--yes")
-    assert (code, said["decided"], said["state"]) == (0, "divert", "totals")
-    assert ("are kept" if scene.apart else "leaves its rows out") in said["next"]
+    assert (code, said["decided"], said["state"]) == (0, "divert refused", "totals")
+    assert ("1 of its rows is kept" if scene.apart else "leaves the rows that it refuses out") in said["next"]
     scene.go_on()
     assert scene.rows("balances") == scene.topic.expected()
+    assert scene.rows("totals") == {key: sums for key, sums in scene.topic.expected().items() if key != "big"}
+    _, (story,) = ended(capsys, "show", "payments", "3")
+    assert {row["staged_row"]["account"] for row in story["diverted"]} == {"big"}
+    assert [row["kind"] for row in story["decisions"]] == ["divert refused"]
+
+
+def test_divert_takes_all_rows_where_that_is_said(scene, capsys):
+    scene.be_refused()
+    named = write_module(scene)
+    for words, rows in ((["--all-rows"], "all rows of state totals"), ([], "the rows that state totals refuses, or")):
+        asked = CliRunner().invoke(app, ["divert", named, "3", "--state", "totals", *words], input="n\n")
+        assert f"Take {rows}" in asked.output
+    code, (said,) = ended(capsys, "divert", named, "3", "--state", "totals", "--all-rows", "--yes")
+    assert (code, said["decided"]) == (0, "divert")
+    assert ("3 of its rows are kept" if scene.apart else "leaves its rows out") in said["next"]
+    scene.go_on()
     assert scene.rows("totals") == without_txid(scene.topic, 12)
     _, (story,) = ended(capsys, "show", "payments", "3")
-    assert {row["staged_row"]["account"] for row in story["diverted"]} >= {"big"}
+    assert {row["staged_row"]["account"] for row in story["diverted"]} == {"a1", "big", "new"}
+
+
+def test_status_says_how_many_keys_are_refused_of_which_records(scene, capsys):
+    scene.be_refused()
+    _, (found,) = ended(capsys, "status", "payments")
+    assert "1 of its 3 keys is refused, the others fit" in found["refusal"]["reason"]
+    assert "12 to 14 of partition 0 of 't'" in found["refusal"]["reason"]
+    _, (story,) = ended(capsys, "show", "payments", "3")
+    assert story["refusals"][0]["reason"] == found["refusal"]["reason"]
 
 
 def test_undo_goes_back_where_there_is_something_to_undo(scene, capsys):

@@ -14,7 +14,7 @@ from tests.coordinators.fakes import make_job
 from tests.coordinators.test_run import OPTIONS, payments, place, run
 from trident.base.identity import Owner
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
-from trident.coordinators.batches.committer import Steps
+from trident.coordinators.batches.steps import Steps
 from trident.coordinators.planned import Plan, SpoutRange
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.registered import Snapshot

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.ledger.making import SPEC, Run, commit_of, dead_letter_of, pin_of, plan_of, range_of, started, successor
+from trident.base.digest import Digest
 from trident.base.errors import FencedError, MismatchError
+from trident.base.writes import WriteManifest
 from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, ResetDecision, StopKind
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
 from trident.coordinators.pinned import Pin, StatePin
@@ -17,7 +19,10 @@ from trident.coordinators.registered import Added, Birth
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 RETRY = Decision(DecisionKind.RETRY, 1, 1)
 DIVERT = Decision(DecisionKind.DIVERT, 1, 1, "balances", "ann")
+REFUSED = replace(DIVERT, kind=DecisionKind.DIVERT_REFUSED)
 UNDO = Decision(DecisionKind.UNDO, 1, 1)
+LEFT = StatePin("balances", 1, (WriteManifest("balances", "kept", Digest(1, 3, 4, -5)),))
+"""What the pin says once one of its two rows has left."""
 TWO = replace(SPEC, states={**SPEC.states, "totals": {"kind": "opaque"}})
 ROWS = ('{"account":"ann","n":1}', '{"account":"bob","n":2}')
 
@@ -145,6 +150,84 @@ class DecisionContract:
         new.done(new.last)
         assert new.snapshot().done == 1
         assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+
+    def test_some_rows_leave_the_pin_with_the_decision_itself(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        for _ in range(2):  # its answer was lost
+            ledger.divert_refused(run.owner, run.epoch, REFUSED, ROWS[:1], LEFT)
+        new = successor(run)
+        found = new.snapshot()
+        assert found.pin is not None
+        assert found.pin.states == (LEFT,)
+        assert (found.decisions, found.refusal) == ((), None)
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS[:1])),)
+        story = ledger.view().txid("payments", 1)
+        assert [(row.kind, row.is_finished, row.void) for row in story.decisions] == [("divert refused", True, False)]
+        assert [row.settled_by for row in story.refusals] == ["divert refused"]
+        assert new.last is not None
+        new.done(new.last)
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS[:1])),)
+
+    def test_what_is_left_leaves_behind_the_rows_before(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        ledger.divert_refused(run.owner, run.epoch, REFUSED, ROWS[:1], LEFT)
+        new = successor(run)
+        assert new.last is not None
+        ledger.refuse(new.owner, new.epoch, refusal_of(new.last))
+        last = successor(new)
+        ledger.decide(last.owner, last.epoch, DIVERT)
+        ledger.divert(last.owner, last.epoch, DIVERT, ROWS[1:])
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+        numbers = [row.number for row in ledger.view().txid("payments", 1).diverted]
+        assert numbers == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("decision", "rows", "left", "word"),
+        [
+            (replace(REFUSED, txid=2), ROWS[:1], LEFT, "nothing of it was refused"),
+            (replace(REFUSED, attempt=2), ROWS[:1], LEFT, "attempt 1 was refused, not 2"),
+            (replace(REFUSED, state="totals"), ROWS[:1], LEFT, "state 'balances' that refused it"),
+            (REFUSED, ROWS, LEFT, "2 rows to take out and 1 to keep are not the 2 of the pin"),
+            (REFUSED, (), LEFT, "0 rows to take out and 1 to keep are not the 2 of the pin"),
+            (REFUSED, ROWS[:1], replace(LEFT, state="totals"), "are not the 2 of the pin"),
+        ],
+    )
+    def test_rows_that_are_not_those_of_the_pin_do_not_leave(
+        self, ledger: AnyLedger, decision: Decision, rows: tuple[str, ...], left: StatePin, word: str
+    ) -> None:
+        run = refused(ledger, pinned=True)
+        before = run.snapshot()
+        with pytest.raises(MismatchError, match=word):
+            ledger.divert_refused(run.owner, run.epoch, decision, rows, left)
+        assert (run.snapshot(), ledger.diverted("payments")) == (before, ())
+
+    def test_of_what_is_not_pinned_nothing_leaves_at_once(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        with pytest.raises(MismatchError, match="nothing of it is pinned"):
+            ledger.divert_refused(run.owner, run.epoch, REFUSED, ROWS[:1], LEFT)
+        old = successor(run)
+        with pytest.raises(FencedError):
+            ledger.divert_refused(run.owner, run.epoch, REFUSED, ROWS[:1], LEFT)
+        assert old.snapshot().decisions == ()
+
+    @pytest.mark.parametrize(("first", "second"), [(DIVERT, REFUSED), (REFUSED, DIVERT), (REFUSED, REFUSED)])
+    def test_a_held_divert_of_some_rows_is_one_like_that_of_all(
+        self, ledger: AnyLedger, first: Decision, second: Decision
+    ) -> None:
+        run = refused(ledger, pinned=False)
+        ledger.decide(run.owner, run.epoch, first)
+        plan = planned_again(run, diverts=("balances",))
+        ledger.refuse(run.owner, run.epoch, refusal_of(plan))
+        new, again = successor(run), replace(second, attempt=plan.attempt)
+        ledger.decide(new.owner, new.epoch, again)
+        assert new.snapshot().decisions == (again,)
+        last = planned_again(new, 3, diverts=("balances",))
+        self._commit_together(new, replace(pin_of(last), diverts=(Diverted("balances", ROWS[:1]),)))
+        assert new.snapshot().decisions == ()
+        kept = ledger.view().txid("payments", 1).decisions
+        assert [(row.is_finished, row.void) for row in kept] == [(True, True), (True, False)]
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS[:1])),)
+        new.finish(1)
 
     def test_a_second_divert_of_a_pin_keeps_the_rows_of_the_first(self, ledger: AnyLedger) -> None:
         run = refused(ledger, pinned=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.acking import ACKING
 from tests.mutants.asking import ASKING
 from tests.mutants.auditing import AUDITING
+from tests.mutants.diverting import DIVERTING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.evolving import EVOLVING
@@ -206,8 +207,8 @@ _EQUALITY = (
     Mutant(
         "rows that are diverted are not staged by tasks",
         "trident/engine/ending.py",
-        "        is_diverted = end.name in request.diverts\n",
-        "        is_diverted = False\n",
+        "        is_held = end.name in request.diverts or end.name in request.sifted\n",
+        "        is_held = False\n",
         ("integration_tests/test_poison.py",),
     ),
     Mutant(
@@ -229,7 +230,7 @@ _HELD = (
     Mutant(
         "a held divert gives way to the one about a later attempt",
         "coordinators/ledger/rules/decisions.py",
-        "    if decision.kind is not DecisionKind.DIVERT:\n        return None\n    about",
+        "    if not decision.kind.diverts:\n        return None\n    about",
         "    return None\n    about",
         ("tests/coordinators/test_held_decisions.py", *_LEDGERS),
     ),
@@ -245,8 +246,8 @@ _MANY_ROWS = (
     Mutant(
         "diverted rows are sent while they are made",
         "coordinators/ledger/sql/decision_writes.py",
-        "((*of_all, *row) for row in enumerate(rows, start=1))",
-        "[(*of_all, *row) for row in enumerate(rows, start=1)]",
+        "((*of_all, *row) for row in enumerate(rows, start=(last or 0) + 1))",
+        "[(*of_all, *row) for row in enumerate(rows, start=(last or 0) + 1)]",
         ("tests/ledger/test_many_rows.py",),
     ),
 )
@@ -2019,7 +2020,7 @@ _OF_TABLES = (
     ),
     Mutant(
         "what waits for the COMMIT runs while it is known whose it is",
-        "coordinators/batches/committer.py",
+        "coordinators/batches/steps.py",
         "        return beside_of(store).run_deferred_in(transaction, of_all=False)\n",
         "        return False\n",
         _RESISTS,
@@ -2041,7 +2042,7 @@ _OF_TABLES = (
     ),
     Mutant(
         "what one table's trigger takes from another state's is looked for",
-        "coordinators/batches/committer.py",
+        "coordinators/batches/steps.py",
         "        for store, updates in self._applied:\n",
         "        for store, updates in (it for it in self._applied if self._runs_deferred(it[0], transaction)):\n",
         _RESISTS,
@@ -2918,6 +2919,7 @@ MUTANTS = (
     *LIFECYCLE,
     *REPORTING,
     *TURNING,
+    *DIVERTING,
     *ASKING,
     *AUDITING,
     *TREES,

@@ -17,8 +17,8 @@ from tests.simulation.brokers import SimulatedKafka
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId
-from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
+from trident.coordinators.batches import steps
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
 from trident.coordinators.batches.runner import BatchRunner
@@ -247,9 +247,7 @@ BUGS = (
     PlantedBug(
         "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _waits_for_no_state}), _ALONE
     ),
-    PlantedBug(
-        "a pin leaves out the states beside the ledger", _patched(committer, "names_beside", lambda _: ()), _ALONE
-    ),
+    PlantedBug("a pin leaves out the states beside the ledger", _patched(steps, "names_beside", lambda _: ()), _ALONE),
     PlantedBug("words are compared by txid only", _patched(protocol, "_happened", _any_word_of_that_txid)),
     PlantedBug(
         "a partition missing from an answer is forgotten", _patched(planning, "plan_ranges", _forgets_hidden_partitions)

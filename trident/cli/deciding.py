@@ -72,6 +72,9 @@ def divert(
     topology: Named,
     txid: Txid,
     state: Annotated[str, typer.Option(help="the state that refused it", show_default=False)],
+    all_rows: Annotated[
+        bool, typer.Option("--all-rows", help="take all of its rows out, also those that it would take")
+    ] = False,
     rows_lost: Annotated[
         bool, typer.Option("--rows-lost", help="staged files are gone: keep what is left, and give up the rest")
     ] = False,
@@ -79,7 +82,7 @@ def divert(
     yes: Yes = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take one state's rows out of a refused txid, into the ledger's diverted rows (trident show)."""
+    """Take the rows that a state refuses out of a txid, into the ledger's diverted rows (trident show)."""
     require_yes(yes, as_json)
     loaded = load_topology(topology)
     require_state(loaded.compile().targets, Decision(DecisionKind.DIVERT, txid, 0, state))
@@ -90,12 +93,15 @@ def divert(
         given_up = " Those that are gone are given up." if rows_lost else ""
         if gone is not None:
             given_up = f" But {nothing_to_divert(gone)}."
-        confirm(f"Take the rows of state {state} out of txid {txid} for good?{given_up}", yes)
-        decision = decisions.divert(loaded, found, txid=txid, state=state, rows_lost=rows_lost)
-        is_kept = bool(found.view().txid(loaded.name, txid).diverted)
-    note = "the next attempt at this txid leaves its rows out" if gone is None else nothing_to_divert(gone)
-    if is_kept:
-        note = f"its rows are kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
+        confirm(f"Take {_rows_of(state, all_rows)} out of txid {txid} for good?{given_up}", yes)
+        decision = decisions.divert(loaded, found, txid=txid, state=state, all_rows=all_rows, rows_lost=rows_lost)
+        kept = sum(row.state == state for row in found.view().txid(loaded.name, txid).diverted)
+    note = (
+        f"the next attempt at this txid leaves {_left_out(decision)} out" if gone is None else nothing_to_divert(gone)
+    )
+    if kept:
+        rows = f"{kept} of its rows are" if kept > 1 else "1 of its rows is"
+        note = f"{rows} kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
     _say(decision, loaded.name, f"{note}; start the topology", as_json)
 
 
@@ -192,6 +198,16 @@ def reset(
     fields: dict[str, object] = {"decided": "reset", "topology": loaded.name, "states": done.states}
     more = {"start": done.start, "incarnation": done.incarnation, "birth_txid": done.birth_txid}
     show_fields("decided", fields | more | {"next": note(heard[-1])}, as_json)
+
+
+def _rows_of(state: str, all_rows: bool) -> str:
+    if all_rows:
+        return f"all rows of state {state}"
+    return f"the rows that state {state} refuses, or all of its rows where they can't be told apart,"
+
+
+def _left_out(decision: Decision) -> str:
+    return "its rows" if decision.kind is DecisionKind.DIVERT else "the rows that it refuses"
 
 
 def _start(text: str | None) -> ResetStart | Start | None:

@@ -33,8 +33,8 @@ class Ends:
 
     def collect(self, end: Way, updates: Updates, request: ProcessRequest, width: int) -> Collected:
         """Return what the end's job says; `width` is how many positions of sources the batch has for it."""
-        is_diverted = end.name in request.diverts
-        by_tasks = None if is_diverted else self._stage_rows(end, updates.audited_as, request.batch, width)
+        is_held = end.name in request.diverts or end.name in request.sifted
+        by_tasks = None if is_held else self._stage_rows(end, updates.audited_as, request.batch, width)
         if by_tasks is None:
             collected = read_table(updates.table(), end.schema)
         else:

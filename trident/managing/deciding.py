@@ -46,18 +46,22 @@ def divert(
     *,
     txid: int,
     state: str,
+    all_rows: bool = False,
     rows_lost: bool = False,
     options: RunOptions | None = None,
 ) -> Decision:
-    """Take the rows of the state that refused a txid out of it, into the ledger's diverted rows; the rest goes on.
+    """Take the rows that a state refuses out of a txid, into the ledger's diverted rows; the rest goes on.
 
-    Needs the topology to open its states. Where the txid is pinned this is done at once; else its next
-    attempt reads the same, if its spouts still can, and leaves that state's rows out. Where staged files of what waits
-    in a sink are gone, `rows_lost` keeps what is left and gives up the rest; it is refused without it. Raises
-    LeaseHeldError, MismatchError or CannotUndoError; nothing was changed then.
+    Which ones they are is found by trying; `all_rows` takes all that the state has of the txid, and so does a state
+    that can't be asked (a map, a sink), or one that refuses rows only together. Needs the topology to open its states.
+    Where the txid is pinned this is done at once; else its next attempt reads the same, if its spouts still can, and
+    leaves those rows out. Where staged files of what waits in a sink are gone, `rows_lost` keeps what is left and
+    gives up the rest; it is refused without it. Raises LeaseHeldError, MismatchError or CannotUndoError; nothing was
+    changed then.
     """
+    check_flag("all_rows", all_rows)
     wanted = WantedDecision(
-        DecisionKind.DIVERT,
+        DecisionKind.DIVERT if all_rows else DecisionKind.DIVERT_REFUSED,
         check_count("txid", txid),
         check_given_name("state", state),
         check_flag("rows_lost", rows_lost),

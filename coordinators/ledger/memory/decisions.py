@@ -13,18 +13,20 @@ from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
     check_drop,
+    check_parted,
     check_refusal,
     is_held,
     is_repeated_refusal,
     made_void,
     replaced,
+    with_rows_of,
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.dropping import without_state
 from trident.coordinators.ledger.rules.evolving import births_without
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.ledger.rules.renaming import states_renamed, with_renamed
-from trident.coordinators.pinned import Pin
+from trident.coordinators.pinned import Pin, StatePin
 from trident.coordinators.planned import Plan
 
 
@@ -73,9 +75,26 @@ def diverted(rows: Rows, entry: Entry, owner: Owner, decision: Decision, staged:
         return entry
     check_carried_out(entry.progress, decision, entry.open_decisions())
     assert entry.pin is not None
-    rows.add_diverted(owner, decision.txid, Diverted(decision.state, tuple(staged)))
+    _add_rows(rows, owner, decision, staged)
     pin = replace(entry.pin, states=without_rows_of(entry.pin, decision.state))
     return _finished(entry._replace(pin=pin), decision)
+
+
+def parted(
+    rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, decision: Decision, taken: Sequence[str], kept: StatePin
+) -> Entry:
+    """Keep some rows of the pin; returns the entry with the finished decision, its pin with the others."""
+    if is_decided(entry, owner, epoch, decision):
+        return entry
+    progress = entry.progress
+    check_decision(progress.done, progress.pinned_batch, decision, entry.open_refusal(), entry.open_decisions())
+    if entry.pin is None:
+        raise MismatchError(f"no {decision}: nothing of it is pinned. Nothing was written.")
+    check_parted(progress, entry.pin, decision, kept, len(taken))
+    _add_rows(rows, owner, decision, taken)
+    pin = replace(entry.pin, states=with_rows_of(entry.pin, kept))
+    done = Decided(owner.incarnation, decision, finished=True, refused=None)
+    return with_decision(entry._replace(pin=pin), owner, epoch, done)
 
 
 def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entry:
@@ -152,6 +171,16 @@ def is_decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> 
     if stored is not None:
         raise MismatchError(f"this epoch decided before: {stored.decision}. Nothing was written.")
     return False
+
+
+def _add_rows(rows: Rows, owner: Owner, decision: Decision, taken: Sequence[str]) -> None:
+    """Keep rows behind those that were taken out of the same batch before."""
+    before = [
+        each.rows
+        for of, txid, each in rows.diverted_of(owner.topology)
+        if (of, txid, each.state) == (owner, decision.txid, decision.state)
+    ]
+    rows.add_diverted(owner, decision.txid, Diverted(decision.state, (*(before[0] if before else ()), *taken)))
 
 
 def _is_finished(entry: Entry, owner: Owner, decision: Decision) -> bool:

@@ -19,6 +19,7 @@ from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions, lifecycle, reporting, taking_back
 from trident.coordinators.ledger.memory.beginnings import reborn, registered
 from trident.coordinators.ledger.memory.cleaning import clean_up
+from trident.coordinators.ledger.memory.diverting import MemoryDiverting
 from trident.coordinators.ledger.memory.forgetting import ForgetsTopologies
 from trident.coordinators.ledger.memory.planning import check_pin, planned
 from trident.coordinators.ledger.memory.rows import Holding, Rows, dropped, with_done, with_pin
@@ -39,7 +40,7 @@ from trident.state.capabilities import Transaction
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
-class MemoryLedger(ForgetsTopologies):
+class MemoryLedger(MemoryDiverting, ForgetsTopologies):
     """A ledger that ends with its process; see `Ledger` for what each method guarantees.
 
     A topology is taken up again, in the same process, by giving the same object to its next run.
@@ -290,23 +291,6 @@ class MemoryLedger(ForgetsTopologies):
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             rows.put(taking_back.taken_back(rows, rows.fenced(owner.topology, epoch), owner, epoch, decision))
-
-    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
-        """Keep one state's staged rows of the pinned txid and take them out of its pin."""
-        with self._database.transaction() as transaction:
-            tables = Rows(transaction)
-            entry = tables.fenced(owner.topology, epoch)
-            tables.put(decisions.diverted(tables, entry, owner, decision, rows))
-
-    def divert_waiting(
-        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
-    ) -> None:
-        """Keep rows that a sink has not sent, and take them out of it."""
-        with self._database.transaction() as transaction:
-            tables = Rows(transaction)
-            tables.fenced(owner.topology, epoch)
-            tables.add_diverted(owner, txid, diverted)
-            divert_in(transaction)
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decided import Decision
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.memory.decisions import is_decided, with_decision
 from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, dropped
@@ -35,8 +35,8 @@ def last_done(rows: Rows, entry: Entry, owner: Owner) -> LastDone | None:
 def _decided_to_divert(entry: Entry, plan: Plan) -> list[str]:
     """Return the states whose rows a person took out of an attempt, wherever these rows are now."""
     finished = (each.decision for each in entry.decisions.values() if each.finished and not each.void)
-    of_attempt = DecisionKind.DIVERT, plan.txid, plan.attempt
-    return [each.state for each in finished if (each.kind, each.txid, each.attempt) == of_attempt]
+    of_attempt = True, plan.txid, plan.attempt
+    return [each.state for each in finished if (each.kind.diverts, each.txid, each.attempt) == of_attempt]
 
 
 def taken_back(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:

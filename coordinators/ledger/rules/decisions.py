@@ -58,7 +58,7 @@ def check_decision(
             _check_undo(pinned, decision)
         case DecisionKind.RETRY:
             _check_refused(decision, refusal)
-        case DecisionKind.DIVERT:
+        case DecisionKind.DIVERT | DecisionKind.DIVERT_REFUSED:
             _check_divert(pinned, decision, refusal)
 
 
@@ -86,7 +86,7 @@ def held_for(plan: Plan, decisions: Sequence[Decision], refused: Mapping[int, Pl
     `refused` are the plans that were refused, by attempt. A decision about other records is void: nobody has looked
     at these.
     """
-    held = (item for item in decisions if item.kind is DecisionKind.DIVERT and item.txid == plan.txid)
+    held = (item for item in decisions if item.kind.diverts and item.txid == plan.txid)
     return tuple(item for item in held if item.attempt in refused and plan.has_records_of(refused[item.attempt]))
 
 
@@ -108,10 +108,10 @@ def shown_states(states: Iterable[str]) -> str:
 
 def replaced(decision: Decision, open_decisions: Sequence[Decision]) -> Decision | None:
     """Return the held decision in whose place a new one comes: of the same rows, which were refused again since."""
-    if decision.kind is not DecisionKind.DIVERT:
+    if not decision.kind.diverts:
         return None
-    about = (decision.kind, decision.txid, decision.state)
-    return next((item for item in open_decisions if (item.kind, item.txid, item.state) == about), None)
+    about = (decision.txid, decision.state)
+    return next((item for item in open_decisions if item.kind.diverts and (item.txid, item.state) == about), None)
 
 
 def without_rows_of(pin: Pin, state: str) -> tuple[StatePin, ...]:
@@ -119,9 +119,24 @@ def without_rows_of(pin: Pin, state: str) -> tuple[StatePin, ...]:
     return tuple(StatePin(item.state, 0) if item.state == state else item for item in pin.states)
 
 
+def check_parted(progress: Progress, pin: Pin, decision: Decision, kept: StatePin, taken: int) -> None:
+    """Refuse to take some rows out of anything but the pin, and to keep more or fewer of it than the others."""
+    if progress.pinned_batch != (decision.txid, decision.attempt):
+        raise _refused(decision, f"attempt {decision.attempt} is not pinned")
+    item = pin.of(decision.state)
+    if item is None or kept.state != decision.state or kept.rows + taken != item.rows:
+        has = 0 if item is None else item.rows
+        raise _refused(decision, f"{taken} rows to take out and {kept.rows} to keep are not the {has} of the pin")
+
+
+def with_rows_of(pin: Pin, kept: StatePin) -> tuple[StatePin, ...]:
+    """Return what a pin says of its states once one of them has other rows to apply."""
+    return tuple(kept if item.state == kept.state else item for item in pin.states)
+
+
 def is_held(progress: Progress, decision: Decision) -> bool:
     """Tell whether a decision waits for the attempt that commits: nothing of its txid is pinned."""
-    return decision.kind is DecisionKind.DIVERT and progress.pinned != decision.txid
+    return decision.kind.diverts and progress.pinned != decision.txid
 
 
 def _check_undo(pinned: tuple[int, int] | None, decision: Decision) -> None:

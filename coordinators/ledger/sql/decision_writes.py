@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, null, select, update
+from sqlalchemy import ColumnElement, Connection, Update, and_, delete, func, insert, null, or_, select, update
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
@@ -12,11 +12,13 @@ from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refus
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
+    check_parted,
     check_refusal,
     is_held,
     is_repeated_refusal,
     made_void,
     replaced,
+    with_rows_of,
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.evolving import births_without
@@ -31,7 +33,7 @@ from trident.coordinators.ledger.sql.many_rows import database_now, insert_many
 from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.reads import known_births, lock_progress, read_pin, read_plans, read_refused
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
-from trident.coordinators.pinned import Pin
+from trident.coordinators.pinned import Pin, StatePin
 from trident.coordinators.planned import Plan
 
 
@@ -118,6 +120,27 @@ def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     _finish(connection, owner, decision)
 
 
+def divert_refused(
+    connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str], kept: StatePin
+) -> None:
+    """Record a decision and carry it out at once: some rows leave the pin; see `Ledger.divert_refused`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    if is_decided(connection, progress, owner, epoch, decision):
+        return
+    refusal = read_refusal(connection, owner, progress.done)
+    known = read_decisions(connection, owner, progress.done)
+    check_decision(progress.done, progress.pinned_batch, decision, refusal, known)
+    pin = read_pin(connection, owner, progress, decision.txid) if progress.pinned == decision.txid else None
+    if pin is None:
+        raise MismatchError(f"no {decision}: nothing of it is pinned. Nothing was written.")
+    check_parted(progress, pin, decision, kept, len(rows))
+    write_decision(connection, owner, epoch, decision, finished=True)
+    settle(connection, owner, decision)
+    _write_rows(connection, owner, decision.txid, decision.attempt, decision.state, rows)
+    states = codec.STATES.encode(with_rows_of(pin, kept))
+    write_one(connection, update(PIN).where(_pin_of(owner, decision.txid)).values(states=states))
+
+
 def divert_waiting(
     connection: Connection, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted
 ) -> None:
@@ -173,7 +196,7 @@ def write_diverts(connection: Connection, owner: Owner, pin: Pin, progress: Prog
         return
     for item in pin.diverts:
         _write_rows(connection, owner, pin.txid, pin.attempt, item.state, item.rows)
-        write_one(connection, _finishing(owner, DecisionKind.DIVERT, pin.txid, item.state))
+        write_one(connection, _finishing_divert(owner, pin.txid, item.state))
     set_progress(connection, owner.topology, {"held": progress.held - len(pin.diverts)})
 
 
@@ -215,8 +238,16 @@ def _write_rows(connection: Connection, owner: Owner, txid: int, attempt: int, s
         return
     now = database_now(connection)
     of_all = (owner.topology, owner.incarnation, txid, state, attempt, now)
+    last = connection.execute(
+        select(func.max(DIVERTED.c.number)).where(
+            DIVERTED.c.topology == owner.topology,
+            DIVERTED.c.incarnation == owner.incarnation,
+            DIVERTED.c.txid == txid,
+            DIVERTED.c.state == state,
+        )
+    ).scalar()  # rows of the same batch may have been taken out before
     columns = ("topology", "incarnation", "txid", "state", "attempt", "diverted_at", "number", "staged_row")
-    insert_many(connection, DIVERTED, columns, ((*of_all, *row) for row in enumerate(rows, start=1)))
+    insert_many(connection, DIVERTED, columns, ((*of_all, *row) for row in enumerate(rows, start=(last or 0) + 1)))
 
 
 def _finish(connection: Connection, owner: Owner, decision: Decision) -> None:
@@ -226,6 +257,13 @@ def _finish(connection: Connection, owner: Owner, decision: Decision) -> None:
 def _finishing(owner: Owner, kind: DecisionKind, txid: int, state: str) -> Update:
     is_open = and_(_decided(owner, kind, txid, state), DECISION.c.finished_at.is_(None))
     return update(DECISION).where(is_open).values(finished_at=DatabaseNow())
+
+
+def _finishing_divert(owner: Owner, txid: int, state: str) -> Update:
+    """Finish the one that is open, of whichever kind: a second one about the same rows takes its place."""
+    kinds = [kind for kind in DecisionKind if kind.diverts]
+    of_kinds = or_(*(_decided(owner, kind, txid, state) for kind in kinds))
+    return update(DECISION).where(of_kinds, DECISION.c.finished_at.is_(None)).values(finished_at=DatabaseNow())
 
 
 def _decided(owner: Owner, kind: DecisionKind, txid: int, state: str) -> ColumnElement[bool]:

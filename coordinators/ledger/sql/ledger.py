@@ -39,7 +39,7 @@ from trident.coordinators.ledger.sql.opening import migrate, open_database
 from trident.coordinators.ledger.sql.presence import Presence
 from trident.coordinators.ledger.sql.viewing import SqlLedgerView, check_readable
 from trident.coordinators.lifecycle import Given, Reply, Sent
-from trident.coordinators.pinned import Commit, DeadLetter, Pin
+from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
@@ -241,6 +241,13 @@ class SqlLedger:
         with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.divert(transaction.connection, owner, epoch, decision, rows)
 
+    def divert_refused(
+        self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str], kept: StatePin
+    ) -> None:
+        """Record that some rows of the pinned txid are taken out, and take them out."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            decision_writes.divert_refused(transaction.connection, owner, epoch, decision, rows, kept)
+
     def divert_waiting(
         self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
     ) -> None:
@@ -276,10 +283,8 @@ class SqlLedger:
 
     def described(self, epoch: Epoch, topology: str) -> TopologySpec:
         """Return what is stored of a known topology."""
-        return rolled_back(
-            self._migrated(topology, epoch),
-            lambda transaction: registration.described_as(transaction.connection, epoch, topology),
-        )
+        read = registration.described_as
+        return rolled_back(self._migrated(topology, epoch), lambda opened: read(opened.connection, epoch, topology))
 
     def rename(self, owner: Owner, epoch: Epoch, decision: Decision, renames: Mapping[str, str]) -> None:
         """Give states other names in what is known of the topology."""

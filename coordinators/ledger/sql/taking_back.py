@@ -70,7 +70,8 @@ def _last_done(connection: Connection, owner: Owner, progress: Progress) -> Last
     before = read_plans(connection, owner.topology, pin.plan.predecessor).get(pin.plan.predecessor)
     # people may delete rows that they have seen to: what they have decided stays
     decided = *_of(DECISION, owner, pin.txid), DECISION.c.attempt == pin.attempt, DECISION.c.finished_at.is_not(None)
-    is_divert = DECISION.c.kind == DecisionKind.DIVERT.value, DECISION.c.void.is_(False)
+    kinds = [kind.value for kind in DecisionKind if kind.diverts]
+    is_divert = DECISION.c.kind.in_(kinds), DECISION.c.void.is_(False)
     diverted = union(
         select(DIVERTED.c.state).where(*_of(DIVERTED, owner, pin.txid)),
         select(DECISION.c.state).where(*decided, *is_divert),
