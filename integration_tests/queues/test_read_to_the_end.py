@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 
+import pika
 import pytest
 
 from integration_tests.queues.rabbit_queues import channel, publish, queue_of, waiting
@@ -136,6 +137,30 @@ def test_what_is_on_its_way_comes_before_the_consumer_ends(rabbitmq: LocalRabbit
             spout.activate()
             publish(rabbitmq, name, [("later", body)])
             assert ids(taken(spout, 1)) == ["later"]
+
+
+@pytest.mark.parametrize("is_cut_short", [True, False])
+def test_who_goes_on_publishing_does_not_keep_a_consumer_that_is_to_end(
+    rabbitmq: LocalRabbit, queue: str, is_cut_short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "_LEFT_S", 1.0)
+    with channel(rabbitmq) as publisher, opened(RabbitSpout(queue, url=rabbitmq.url)) as spout:
+        publish(rabbitmq, queue, [("first", b"x")])
+        taken(spout, 1)
+        if is_cut_short:  # something is owed that never comes, as where it has expired
+            monkeypatch.setattr(line, "_DRAIN_S", 2.0)
+            spout._opened()._to_come = 1_000
+        spout.deactivate()
+        until = time.monotonic() + 20
+        while spout._opened().is_draining:
+            assert time.monotonic() < until
+            publisher.basic_publish("", queue, b"y", pika.BasicProperties(message_id=f"{time.monotonic()}"))
+            time.sleep(0.2)
+        spout.ack("first")
+        while spout.next_tuple() is not None:
+            pass
+        publisher.basic_publish("", queue, b"y", pika.BasicProperties(message_id="later"))
+        assert not any(message.id == "later" for message in iter(spout.next_tuple, None))
 
 
 def test_what_another_consumer_keeps_is_not_waited_for_without_end(rabbitmq: LocalRabbit) -> None:

@@ -20,7 +20,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.local.redis import LocalRedis
 from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.redis.group import StreamGroup
+from trident.spouts.queue.redis.group import Entry, StreamGroup
 
 PAYLOAD = "of-ann-only"
 SOON = timedelta(milliseconds=300)
@@ -110,6 +110,25 @@ def test_what_failed_comes_again_and_outlives_the_process(stream: Stream) -> Non
     with opened(stream.spout(consumer="another")) as spout:  # at once: it looks as if it was left for long
         assert ids(taken(spout, 1)) == [added[1]]
         assert none_within(spout)
+
+
+def test_what_failed_is_waited_for_although_a_look_finds_nothing(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: Iterator[tuple[list[Entry], bool]] = iter([([], False)])  # as where the server's clock was set back
+    idle = StreamGroup.idle
+    monkeypatch.setattr(StreamGroup, "idle", lambda *given: next(looks, None) or idle(*given))
+    stream.add(1)
+    with opened(stream.spout()) as spout:
+        monkeypatch.setattr(next(iter(spout._readings.values())), "look_at", float("inf"))
+        (message,) = taken(spout, 1)
+        assert not spout.is_waiting()
+        spout.fail(message.id)
+        assert spout.is_waiting()
+        assert spout.next_tuple() is None
+        assert spout.is_waiting()
+        assert ids(taken(spout, 1, seconds=5)) == [message.id]
+        assert not spout.is_waiting()
 
 
 def test_what_was_failed_may_be_acked_later_once_it_came_again(stream: Stream) -> None:

@@ -370,6 +370,13 @@ QUEUES: Final = (
         _TO_THE_END,
     ),
     Mutant(
+        "queue: who goes on publishing does not keep a consumer that is to end",
+        "spouts/queue/rabbitmq/line.py",
+        "        return now < min(max(self._owed_at, self._paused_at) + _LEFT_S, self._paused_at + _DRAIN_S)\n",
+        "        return now < self._came_at + _LEFT_S\n",
+        _TO_THE_END,
+    ),
+    Mutant(
         "queue: a broker may read for long where nobody else consumes",
         "spouts/queue/rabbitmq/line.py",
         "        return _READ_S if self._is_alone and has_room else _LEFT_S\n",
@@ -423,6 +430,13 @@ QUEUES: Final = (
         "spouts/queue/redis/group.py",
         "            if read != added and self._may_correct:",
         "            if False:",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: what was failed is waited for",
+        "spouts/queue/redis/spout.py",
+        "        return bool(self.fails) or (bool(self.back) and now < self.back_until)\n",
+        "        return False\n",
         _REDIS,
     ),
     Mutant(

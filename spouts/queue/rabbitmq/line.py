@@ -41,6 +41,8 @@ _READ_S: Final = 120.0
 A broker reads all that a prefetch has room for out of a quorum queue's log before it sends the first: gigabytes, maybe,
 on a disk that others use. What has expired meanwhile, or was purged, never comes.
 """
+_DRAIN_S: Final = 300.0
+"""How long a consumer may take to end at most, whatever goes on to come."""
 _OF_STREAMS: Final = "x-stream-offset"
 
 
@@ -86,6 +88,8 @@ class RabbitLine:
         self._sent = 0
         self._is_alone = False
         self._came_at = self._settled_at = time.monotonic()
+        self._owed_at = self._paused_at = self._came_at
+        """When something was owed last, and when the consumer was told to end."""
         self._steps = 0
         self._asked_at: int | None = None
         self._left: _Left | None = None
@@ -118,9 +122,10 @@ class RabbitLine:
         """Have the broker deliver no more, until `begin`; what it has delivered stays here, and can be settled.
 
         What is on its way comes first: the client would give it back, and each time is one nearer to a limit of
-        deliveries. Until nothing has come for a while no ack is sent, since each would have the broker send more.
+        deliveries. Meanwhile no ack is sent, since each would have the broker send more.
         """
-        self._came_at = time.monotonic()
+        if self._wants:
+            self._paused_at = time.monotonic()
         self._wants = False
         self._wake()
 
@@ -243,13 +248,21 @@ class RabbitLine:
             self._consumer = channel.basic_consume(self._place.queue, self._note)
         elif not self._wants and self._consumer is not None:
             self._is_consuming.clear()
-            is_owed = self._came < self._to_come + self._sent_back
-            if time.monotonic() < self._came_at + (self._patience_s() if is_owed else _LEFT_S):
+            if self._may_still_come(time.monotonic()):
                 return
             channel.basic_cancel(self._consumer)
             self._consumer = None
         if self._wants:
             self._is_consuming.set()
+
+    def _may_still_come(self, now: float) -> bool:
+        """Whether what the broker has taken out for this consumer may be on its way.
+
+        Who publishes meanwhile must not keep it: what is published now comes at once, or has no room.
+        """
+        if self._came < self._to_come + self._sent_back and now < self._came_at + self._patience_s():
+            self._owed_at = now
+        return now < min(max(self._owed_at, self._paused_at) + _LEFT_S, self._paused_at + _DRAIN_S)
 
     def _patience_s(self) -> float:
         """Return for how long what is owed may be on its way: what has no room is not."""

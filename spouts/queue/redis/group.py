@@ -30,6 +30,8 @@ _OF_REDIS_7: Final = 3
 """Parts of an answer to XAUTOCLAIM; older servers do not say what is gone, and would emit it without fields."""
 _AT_ONCE: Final = 1_000
 """How many ids one command names."""
+_OLDER_MS: Final = 1_000
+"""By how much what is given back looks older than it has to: the server's clock may be set back a little."""
 _Answer = Sequence[tuple[bytes, Mapping[bytes, bytes] | None]]
 
 
@@ -183,7 +185,7 @@ class StreamGroup:
                     self._consumer,
                     0,
                     list(some),
-                    idle=idle_ms,
+                    idle=idle_ms + _OLDER_MS,
                     justid=True,
                 )
             )

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 1_000
 _RESERVED: Final = frozenset(("protocol", "decode_responses", "encoding", "encoding_errors"))
 _LONGEST_IDLE: Final = timedelta(days=365)
+_BACK_S: Final = 10.0
+"""For how long what was failed is waited for before it counts as another consumer's."""
+_LOOKS_S: Final = 0.1
+"""How often it is looked for meanwhile."""
 _UNSENT: Final = 256
 """How many acks are kept back to be sent by one command; never beyond the next call of `next_tuple`."""
 
@@ -45,6 +49,13 @@ class _Reading:
         self.look_at = 0.0
         self.acks: list[str] = []
         self.fails: list[str] = []
+        self.back: set[str] = set()
+        """What was failed and has not come again."""
+        self.back_until = 0.0
+
+    def awaits_failed(self, now: float) -> bool:
+        """Whether something that was failed is to come again."""
+        return bool(self.fails) or (bool(self.back) and now < self.back_until)
 
 
 class RedisStreamSpout(AckingSpout):
@@ -133,6 +144,11 @@ class RedisStreamSpout(AckingSpout):
                 self._fetch(reading)
         return self._message(*self._fetched.popleft()) if self._fetched else None
 
+    def is_waiting(self) -> bool:
+        """Return whether something that was failed has not come again: it is there, whatever a look has found."""
+        now = time.monotonic()
+        return any(reading.awaits_failed(now) for reading in self._readings.values())
+
     def ack(self, id_: str | None) -> None:
         """Ack the entry."""
         self._settle(id_, is_acked=True)
@@ -197,14 +213,18 @@ class RedisStreamSpout(AckingSpout):
         if reading.own is None and time.monotonic() >= reading.look_at:
             entries, is_more = reading.group.idle(self._idle_ms, _AT_ONCE, reading.held)
             # several looks in the time after which something is left: it waits little longer than that
-            reading.look_at = time.monotonic() + (0.0 if is_more else self._idle_ms / 4_000)
+            now, quarter_s = time.monotonic(), self._idle_ms / 4_000
+            again_s = min(_LOOKS_S, quarter_s) if reading.awaits_failed(now) else quarter_s
+            reading.look_at = now + (0.0 if is_more else again_s)
             self._keep(reading, entries)
         if len(self._fetched) == before:  # of this stream: a busy one must not keep others waiting
             self._keep(reading, reading.group.new(_AT_ONCE))
 
     def _keep(self, reading: _Reading, entries: Sequence[Entry]) -> None:
         name = next(name for name, each in self._readings.items() if each is reading)
-        reading.held.update(entry.id for entry in entries)
+        ids = [entry.id for entry in entries]
+        reading.held.update(ids)
+        reading.back.difference_update(ids)
         self._fetched.extend((name, entry) for entry in entries)
 
     def _message(self, stream: str, entry: Entry) -> Message:
@@ -237,7 +257,8 @@ class RedisStreamSpout(AckingSpout):
                 reading.group.ack(acks)
             if reading.fails:
                 fails, reading.fails = reading.fails, []
-                reading.look_at = 0.0
+                reading.look_at, reading.back_until = 0.0, time.monotonic() + _BACK_S
+                reading.back.update(fails)
                 reading.group.give_back(fails, self._idle_ms)
 
 
