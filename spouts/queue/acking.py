@@ -48,6 +48,8 @@ class SpoutContext:
     """Which of these are not done yet: an earlier process of the run has given them, and they may be failed still."""
     progress: StreamProgress | None = None
     """How far the stream was when the process was started; None where it was only asked where it starts."""
+    is_new: bool = True
+    """Whether the stream has begun in this run: what is said of where to begin is for it, and not for any later run."""
 
 
 class SpoutHook:

@@ -93,6 +93,7 @@ class AckingSource(HeldRowsSource):
         self._instances = 0
         self._life: str | None = None
         self._is_active = True
+        self._is_new = False
         self._has_failed = False
         self._told_of_old = False
         self._redelivered = Redelivered(name)
@@ -190,6 +191,7 @@ class AckingSource(HeldRowsSource):
             raise no_offsets(self._name)
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
+        self._is_new = True
         instance = self._instance or self._start()
         if self._is_active:
             instance.wait_for_first(_FIRST_ANSWER_S)
@@ -265,7 +267,7 @@ class AckingSource(HeldRowsSource):
         self._instances += 1
         with self._lock:
             known, held, progress = self._pending.known(), self._pending.undecided(), self._progress()
-        instance = self._begin(SpoutContext(self._name, self._instances, known, held, progress))
+        instance = self._begin(SpoutContext(self._name, self._instances, known, held, progress, self._is_new))
         with self._lock:
             self._instance = instance
             instance.set_active(self._is_active)

@@ -295,7 +295,7 @@ QUEUES: Final = (
     Mutant(
         "queue: what failed looks as if it had been left",
         "spouts/queue/redis/group.py",
-        "idle=idle_ms,",
+        "idle=idle_ms + _OLDER_MS,",
         "idle=0,",
         _REDIS,
     ),
@@ -395,6 +395,13 @@ QUEUES: Final = (
         "spouts/queue/kafka/member.py",
         "{place.topic for place in found if has_position(place)} | {*map(topic_named, remembered.known)}",
         "{place.topic for place in placed}",
+        _BEGINS,
+    ),
+    Mutant(
+        "queue: a stream that has begun leaves nothing out",
+        "spouts/queue/kafka/member.py",
+        "        if begins_at_end and not self._is_new:\n",
+        "        if False:\n",
         _BEGINS,
     ),
     Mutant(

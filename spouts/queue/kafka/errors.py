@@ -161,3 +161,14 @@ def lost_position(place: GroupPlace, partition: str, done: int) -> FatalError:
         f"{place.group} --topic {partition} --to-offset {done + 1} goes on behind them, and leaves out what lies below "
         "and was not done; an offset below gives again what is done, of which only the last ones are known"
     )
+
+
+def never_placed(place: GroupPlace, topic: str) -> FatalError:
+    """Return the error for a topic without any position where its stream has begun: `start` may not leave it out."""
+    return FatalError(
+        f'{place}: the group has no position in {topic}, and start="latest" is for a stream that begins: this one has '
+        "begun. The topic was made again, the group was deleted, or the brokers have let go of its positions. Nothing "
+        "was read or skipped. Say where it goes on, while no run is there: kafka-consumer-groups --reset-offsets "
+        f"--execute --group {place.group} --topic {topic} with --to-earliest (all that is there) or --to-latest (what "
+        "comes from now on)"
+    )

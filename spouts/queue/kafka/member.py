@@ -23,6 +23,7 @@ from trident.spouts.queue.kafka.errors import (
     is_denied,
     is_moved,
     lost_position,
+    never_placed,
 )
 from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named, topic_named
@@ -57,6 +58,7 @@ class GroupMember:
         self._has_joined = False
         self._unbegun: set[TopicPartition] = set()
         """Those that `start` is for: the group had no position in their topic when this member came."""
+        self._is_new = True
         self._ended: set[TopicPartition] = set()
         self._fetched: deque[Message] = deque()
         self._error: TridentError | None = None
@@ -89,6 +91,7 @@ class GroupMember:
         partitions = self._require_topics()
         self._topics.open(admin)
         self._others = OtherMembers(self._place, partitions)
+        self._is_new = remembered.is_new
         self._unbegun = self._look_where_it_begins(partitions, remembered)
         places = (place_named(id_, self._topics.ids) for id_ in remembered.known)
         self._exposed = ExposedRecords(remembered.horizon, (place for place in places if place is not None))
@@ -306,8 +309,9 @@ class GroupMember:
     def _placed(self, consumer: Consumer, found: Place) -> Place:
         """Say where a partition is read from: where the group has left it, or where it is to begin.
 
-        A first position is committed before anything is taken. One that is missing in a topic that the group had begun
-        is of a partition that came later: from its beginning, for nobody was to skip that.
+        A first position is committed before anything is taken. `start` is for a stream that begins: another one leaves
+        nothing out where its topic was made again, or its position is gone. One that is missing in a topic that the
+        group had begun is of a partition that came later: from its beginning, for nobody was to skip that.
         """
         partition, offset = partition_of(found), position_in(found, self._topics.ids)
         self._ended.discard(partition)
@@ -321,8 +325,11 @@ class GroupMember:
         if (known := self._exposed.knows(partition)) is not None:
             self._topics.require_same(partition.topic)
             raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)
+        begins_at_end = self._start is StartAt.LATEST and not is_begun
+        if begins_at_end and not self._is_new:
+            raise never_placed(self._place, partition.topic)
         first, end = consumer.get_watermark_offsets(Place(*partition), _PATIENCE_S)
-        offset = end if self._start is StartAt.LATEST and not is_begun else first
+        offset = end if begins_at_end else first
         self._flight.assign(partition, offset)
         self._commits.place_here(partition)
         return Place(*partition, offset)

@@ -122,7 +122,7 @@ class AckingKafkaSpout(AckingSpout):
         self._again.clear()
         self._unreadable = None
         self._member = GroupMember(self._options, GroupPlace(self._brokers, self._topics, self._group), self._start)
-        self._member.open(Remembered(self.horizon, context.known, context.progress))
+        self._member.open(Remembered(self.horizon, context.known, context.progress, context.is_new))
 
     def next_tuple(self) -> Message | None:
         """Return what failed before what is new."""

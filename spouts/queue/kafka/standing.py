@@ -22,6 +22,8 @@ class Remembered:
     known: Sequence[str] = field(default=(), repr=False)
     """Ids of `id_of`, oldest first, within the horizon."""
     progress: StreamProgress | None = None
+    is_new: bool = True
+    """Whether the stream has begun in this run."""
 
 
 def require_remembered(place: GroupPlace, positions: Sequence[Place], remembered: Remembered) -> None:

@@ -108,6 +108,18 @@ def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
     assert given(member, client, 0) == [0], "the brokers have dropped the position with the topic"
 
 
+def test_a_stream_that_has_begun_leaves_nothing_out() -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = come(client, 1)
+    member._is_new = False
+    given(member, client, 0)
+    with pytest.raises(FatalError, match=r"no position in t, and start=.latest. is for a stream that b.*--to-earli"):
+        member._require_well()
+    earliest = come(client, 1, StartAt.EARLIEST)
+    earliest._is_new = False
+    assert given(earliest, client, 0) == [0]
+
+
 def test_from_the_beginning_is_from_the_beginning() -> None:
     client = client_of(2)
     assert given(come(client, 2, StartAt.EARLIEST), client, 0, 1) == [0, 0]

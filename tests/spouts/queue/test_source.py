@@ -188,6 +188,26 @@ def test_a_process_is_told_what_is_remembered_and_held_in_the_order_in_which_it_
     assert told == [(("a", "b", "c"), ()), (("a", "b", "c", "d", "e"), ("d", "e"))], "what is pinned will be done"
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_process_is_told_whether_its_stream_has_begun_in_this_run(is_new: bool) -> None:
+    told: list[bool] = []
+
+    def begin(context: SpoutContext) -> FakeInstance:
+        told.append(context.is_new)
+        return FakeInstance(context, "a")
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    if is_new:
+        source.starts()
+    source.begin_from({LOG: 0}, {}, {})
+    plan(source, 0)
+    source._instance.is_gone = True  # type: ignore[union-attr]
+    with pytest.raises(RetryableError):
+        source.receive({LOG: 1})
+    plan(source, 1)
+    assert told == [is_new, is_new], "whoever takes the place of one that has died is told the same"
+
+
 class Giving(FakeInstance):
     """Gives messages as they are."""
 
