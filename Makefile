@@ -18,7 +18,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos reliability test verify lint bench bench-outputs bench-operations bench-acking bench-scale soak mutants prove simulate explore spark-newest wheel docs constraints clean java
+.PHONY: help demo chaos reliability test verify lint bench bench-outputs bench-operations bench-acking bench-scale soak mutants prove simulate explore spark-newest wheel wheel-trial docs constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -39,6 +39,7 @@ help:
 	@echo "make explore           every future of a small world, breadth first; the large scopes, MINUTES for each"
 	@echo "make spark-newest      the main job, the DSL and a kill on the newest Spark that is allowed, in .venv-newest"
 	@echo "make wheel             sdist and wheel into dist/"
+	@echo "make wheel-trial       the wheel in empty environments with the oldest and the newest Spark: what README and docs print is run there"
 	@echo "make docs              README, docs/ and the reference as pages for a browser, in build/site"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
 	@echo "make clean             delete all that make has made"
@@ -105,6 +106,9 @@ spark-newest: $(INSTALLED) java
 
 wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation
+
+wheel-trial: $(INSTALLED) java
+	@$(RUN) -m integration_tests.wheel_trial
 
 docs: $(INSTALLED)
 	@$(RUN) -m manual.build
