@@ -45,12 +45,16 @@ class ForgettingLedgerContract:
         run = decided(ledger)
         ledger.forget(run.owner, run.epoch, FORGET)
         ledger.release("payments", run.epoch)
+        epoch = ledger.acquire("payments", Lease("nobody", LONG)).epoch
+        assert ledger.look(epoch, SPEC).added.forgotten_in == run.epoch.number
+        ledger.release("payments", epoch)
         new = taken_over(ledger, "two")
+        assert ledger.look(new.epoch, SPEC).added.forgotten_in == 0
         found = new.snapshot()
         assert (found.birth_txid, found.done, found.last_txid, found.last_attempt) == (1, 1, 1, 1)
         assert (found.done_plan, found.starts, found.births) == (None, None, ())
         assert found.incarnations == {new.owner.incarnation}
-        assert new.epoch.number == run.epoch.number + 1
+        assert new.epoch.number == run.epoch.number + 2
         assert new.epoch.line == run.epoch.line
         assert new.owner.incarnation != run.owner.incarnation
         for old in (run.owner, new.owner):

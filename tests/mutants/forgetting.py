@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _LIVES: Final = "tests/coordinators/test_forgetting.py"
+_OTHERS: Final = "tests/coordinators/test_forgetting_beside_others.py"
 _PLACES: Final = "tests/state/test_forgetting.py"
 _LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
 _MEMORY: Final = "tests/ledger/test_memory_ledger.py::TestMemoryLedger"
@@ -223,8 +224,8 @@ FORGETTING: Final = (
     Mutant(
         "a SQL ledger uses no txid again of what was let go of",
         "coordinators/ledger/sql/registration.py",
-        "    last = used_up or 0\n",
-        "    last = 0\n",
+        "    last, forgotten_in = used_up or (0, 0)\n",
+        "    last, forgotten_in = 0, 0\n",
         (f"{_LEDGER}::test_who_begins_under_its_name_is_above_all_of_it",),
     ),
     Mutant(
@@ -233,6 +234,34 @@ FORGETTING: Final = (
         "first_entry(spec, draw_id(), rows.used_up(spec.name))",
         "first_entry(spec, draw_id())",
         (f"{_MEMORY}::test_who_begins_under_its_name_is_above_all_of_it",),
+    ),
+    Mutant(
+        "a standby hears in which epoch its topology was forgotten: SQL",
+        "coordinators/ledger/sql/registration.py",
+        "    return forgotten_in\n",
+        "    return 0\n",
+        (f"{_OTHERS}::test_a_standby_does_not_begin_anew_what_was_forgotten_meanwhile",),
+    ),
+    Mutant(
+        "a standby hears in which epoch its topology was forgotten: memory",
+        "coordinators/ledger/memory/beginnings.py",
+        "rows.used_up(spec.name)[2] if found is None else 0",
+        "0",
+        (f"{_MEMORY}::test_who_begins_under_its_name_is_above_all_of_it",),
+    ),
+    Mutant(
+        "a standby that began to wait while a forget was at work is told as well",
+        "coordinators/holding/at_rest.py",
+        "forgotten_in >= waited_for",
+        "forgotten_in > waited_for",
+        (f"{_OTHERS}::test_a_standby_does_not_begin_anew_what_was_forgotten_meanwhile",),
+    ),
+    Mutant(
+        "who began to wait after a forget begins anew",
+        "coordinators/holding/at_rest.py",
+        "    if waited_for is not None and forgotten_in >= waited_for:\n",
+        "    if waited_for is not None and forgotten_in:\n",
+        (f"{_OTHERS}::test_who_waits_since_a_forget_begins_anew",),
     ),
     Mutant(
         "what is left of a topology that was let go of is no topology",

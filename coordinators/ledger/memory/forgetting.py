@@ -34,7 +34,7 @@ class ForgetsTopologies:
             begun = entry.begun_forget()
             if begun is None or not check_begun(owner.topology, begun, decision) or entry.progress.pinned is not None:
                 raise being_forgotten(owner.topology, begun or decision)
-            rows.let_go(entry)
+            rows.let_go(entry, epoch)
 
     def left_behind(self, topology: str) -> LeftBehind:
         """Count what only the ledger has of a topology's records."""

@@ -49,8 +49,9 @@ def forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     for table in METADATA.sorted_tables:
         if table not in _STAY:
             connection.execute(delete(table).where(table.c.topology == topology))
-    nowhere = {"incarnation": "", "done": progress.last_txid, "done_attempt": 0, "reset_to": null(), "held": 0}
-    set_progress(connection, topology, nowhere)
+    # no attempt is done any more: its place says in which epoch it was forgotten
+    nowhere = {"incarnation": "", "done": progress.last_txid, "done_attempt": epoch.number}
+    set_progress(connection, topology, {**nowhere, "reset_to": null(), "held": 0})
     write_one(connection, delete(TOPOLOGY).where(TOPOLOGY.c.name == topology))
 
 
