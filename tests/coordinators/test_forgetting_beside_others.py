@@ -12,15 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinators.test_decisions import SHORTCUT, Scene
+from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.test_decisions import SHORTCUT, Scene, dying_at
 from tests.coordinators.test_dropping import Direct
-from tests.coordinators.test_forgetting import DROP, forget
+from tests.coordinators.test_forgetting import DROP, forget, let_go
 from tests.coordinators.test_outbox_lives import Life
-from tests.coordinators.test_run import OPTIONS
+from tests.coordinators.test_run import OPTIONS, run
+from trident.base.crash_points import CrashPoint
+from trident.base.errors import MismatchError
 from trident.coordinators.decisions.commands import forget_topology
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
+from trident.state import SqliteState
 
 WAITING = replace(OPTIONS, lease=timedelta(seconds=3))
 
@@ -49,10 +53,10 @@ class Watched(SqliteLedger):
 def waiting(pool: ThreadPoolExecutor, plan: RunnableTopology, path: Path) -> Future[RunSummary]:
     """Begin a run that waits for whoever has the lease."""
     ledger = Watched(path)
-    run = pool.submit(TopologyRun(plan, ledger, WAITING).run)
+    begun = pool.submit(TopologyRun(plan, ledger, WAITING).run)
     assert ledger.asked.wait(20)
     time.sleep(0.1)
-    return run
+    return begun
 
 
 @pytest.mark.parametrize("kind", [Life, Direct])
@@ -85,7 +89,37 @@ def test_who_waits_since_a_forget_begins_anew(pool: ThreadPoolExecutor, tmp_path
     ledger = scene.ledger()
     ledger.open()
     epoch = ledger.acquire("payments", Lease("somebody", OPTIONS.lease)).epoch
-    run = waiting(pool, scene.job().plan(), scene.folder / "ledger.sqlite")
+    standby = waiting(pool, scene.job().plan(), scene.folder / "ledger.sqlite")
     ledger.release("payments", epoch)
-    assert run.result(20).batches > 0
+    assert standby.result(20).batches > 0
     assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["before it is recorded", "between"])
+@pytest.mark.parametrize("runs", [1, 7], ids=["its epochs are lower", "its epochs are higher"])
+def test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone(runs: int, begun: bool, tmp_path: Path) -> None:
+    """It has a state of its own in the database in which this one has its ledger."""
+    scene = Scene(tmp_path, SHORTCUT)
+    scene.mend()
+    scene.topic.partitions[0][12:] = []
+    for _ in range(3):
+        scene.go_on()
+    if begun:
+        with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
+            forget(scene)
+        let_go(scene)
+    topic, other = Topic([[("x", 1)]]), SqliteLedger(tmp_path / "other.sqlite")
+    job = make_job(topic, SqliteState("of_the_other", path=scene.folder / "ledger.sqlite"))
+    for _ in range(runs):
+        run(job, other)
+    fence = scene.sql("SELECT * FROM trident_state_fence")
+    for _ in range(2):
+        with pytest.raises(MismatchError, match=r"a topology of the same name in another ledger.*delete that row"):
+            forget(scene)
+    assert scene.sql("SELECT * FROM trident_state_fence") == fence
+    topic.partitions[0].append(("y", 2))
+    run(job, other)
+    assert scene.rows("of_the_other") == topic.expected()
+    scene.sql("DELETE FROM trident_state_fence")
+    forget(scene)
+    assert scene.ledger().view().topologies() == ()

@@ -257,6 +257,20 @@ FORGETTING: Final = (
         (f"{_OTHERS}::test_a_standby_does_not_begin_anew_what_was_forgotten_meanwhile",),
     ),
     Mutant(
+        "a forget leaves another ledger's fence alone",
+        "state/tables/meta.py",
+        "    found = _stored_fence(connection, topology)\n    if found is not None and found.line != epoch.line:\n",
+        "    found = _stored_fence(connection, topology)\n    if False and found is not None:\n",
+        (f"{_OTHERS}::test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone",),
+    ),
+    Mutant(
+        "a forget that is finished leaves another ledger's fence alone",
+        "state/tables/forgetting.py",
+        "            else:\n                require_no_other_line(transaction.connection, owner.topology, epoch)\n",
+        "",
+        (f"{_OTHERS}::test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone",),
+    ),
+    Mutant(
         "who began to wait after a forget begins anew",
         "coordinators/holding/at_rest.py",
         "    if waited_for is not None and forgotten_in >= waited_for:\n",
