@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.test_bulk_lives import BulkLife
 from tests.coordinators.test_decisions import SHORTCUT, Scene, dying_at
 from tests.coordinators.test_dropping import Direct
-from tests.coordinators.test_forgetting import DROP, forget, let_go
+from tests.coordinators.test_forgetting import DROP, forget, forget_life, let_go
 from tests.coordinators.test_outbox_lives import Life
 from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import MismatchError
-from trident.coordinators.decisions.commands import forget_topology
+from trident.coordinators.decisions.commands import forget_topology, reset_topology
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
@@ -123,3 +124,34 @@ def test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone(runs: in
     scene.sql("DELETE FROM trident_state_fence")
     forget(scene)
     assert scene.ledger().view().topologies() == ()
+
+
+@pytest.mark.parametrize("kind", [Life, Direct, BulkLife])
+def test_a_ledger_that_was_put_back_before_a_forget_sends_nothing_again(kind: type[Life], tmp_path: Path) -> None:
+    """To a moment when nothing was done, so that the sink may seem unborn; a supervisor starts it again and again."""
+    life = kind(tmp_path)
+    life.run()
+    file = tmp_path / life.ledger_file
+    backup = file.read_bytes()
+    life.come("a", "b")
+    life.run()
+    forget_life(life, DROP)
+    file.write_bytes(backup)
+    for _ in range(6):
+        with pytest.raises(MismatchError) as refused:
+            life.run()
+        life.ask("UPDATE trident_heartbeat SET released = 1")
+    if kind is Direct:
+        assert "was let go of when topology" in str(refused.value)
+        assert "--ledger-lost --states clear" in str(refused.value)
+        begin_anew(life)
+    assert life.sent() == ["a", "b"]
+
+
+def begin_anew(life: Life) -> None:
+    """Do what the refusal names, and run: a person has said that all comes again."""
+    plan = life.plan()
+    reset_topology(
+        plan.spec, plan.targets, life.ledger(), keep_rows=False, start="latest", options=OPTIONS, ledger_lost=True
+    )
+    life.run()

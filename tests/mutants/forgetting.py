@@ -161,8 +161,8 @@ FORGETTING: Final = (
     Mutant(
         "the epoch of a marker stays when its position goes",
         "state/kafka/moves.py",
-        "        return Change(Marker(owner, epoch, mine.cluster))\n",
-        '        return Change(Marker(owner, Epoch(0, "a"), mine.cluster))\n',
+        "        return Change(Marker(owner, epoch, mine.cluster, used_up",
+        '        return Change(Marker(owner, Epoch(0, "a"), mine.cluster, used_up',
         (f"{_PLACES}::TestKafka",),
     ),
     Mutant(
@@ -269,6 +269,20 @@ FORGETTING: Final = (
         "            else:\n                require_no_other_line(transaction.connection, owner.topology, epoch)\n",
         "",
         (f"{_OTHERS}::test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone",),
+    ),
+    Mutant(
+        "a marker that stands nowhere says what was sent",
+        "state/kafka/marker.py",
+        "    elif marker.used_up:\n",
+        "    elif False:\n",
+        (f"{_OTHERS}::test_a_ledger_that_was_put_back_before_a_forget_sends_nothing_again",),
+    ),
+    Mutant(
+        "nothing is born behind what was sent before a forget",
+        "state/kafka/moves.py",
+        "            if birth_txid < mine.used_up:\n",
+        "            if False:\n",
+        (f"{_OTHERS}::test_a_ledger_that_was_put_back_before_a_forget_sends_nothing_again",),
     ),
     Mutant(
         "who began to wait after a forget begins anew",
