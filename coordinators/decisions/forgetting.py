@@ -18,7 +18,7 @@ from trident.coordinators.decisions.diverting_waiting import send_what_waits
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.holding.trying import try_with_patience
-from trident.coordinators.ledger.rules.forgetting import being_forgotten
+from trident.coordinators.ledger.rules.forgetting import being_forgotten, kept_instead
 from trident.coordinators.registered import SINK, Snapshot
 from trident.state.forgetting import forgetting_of
 from trident.state.positions import Position
@@ -80,10 +80,11 @@ def decide_forget(taking: TakeOver, tables: ForgottenTables, agree: AgreeToForge
     decision = seen.forgetting
     if decision is None:
         decision = _decide(taking, stores, tables, agree)
-    elif decision.state != tables:
+    elif decision.state != tables and tables is not ForgottenTables.KEEP:
         raise being_forgotten(taking.spec.name, decision)
     else:
         agree(_prospect(taking, stores, seen, tables))
+        decision = _kept_instead(taking, seen, decision, tables)
     _carry_out(taking, stores, seen, decision)
     return decision
 
@@ -105,6 +106,16 @@ def _decide(taking: TakeOver, stores: Mapping[str, Target], tables: ForgottenTab
     record = partial(taking.ledger.decide_forget, snapshot.owner, taking.epoch, decision)
     taking.repeater.call("recording a decision", record)
     reached(CrashPoint.AFTER_DECIDING_FORGET, snapshot.done)
+    return decision
+
+
+def _kept_instead(taking: TakeOver, seen: Snapshot, begun: Decision, tables: ForgottenTables) -> Decision:
+    """Record that what is left is kept, where that is said now: a table that can't go must not keep the rest."""
+    if begun.state == tables:
+        return begun
+    decision = kept_instead(begun)
+    record = partial(taking.ledger.decide_forget, seen.owner, taking.epoch, decision)
+    taking.repeater.call("recording that tables are kept", record)
     return decision
 
 

@@ -124,6 +124,30 @@ class ForgettingLedgerContract:
             ledger.forget(run.owner, run.epoch, FORGET)
         assert ledger.snapshot(run.epoch, "payments").pinned == (2, 2)
 
+    def test_what_was_to_be_dropped_may_be_kept_and_not_the_other_way(self, ledger: AnyLedger) -> None:
+        run, drops = started(ledger), replace(FORGET, state="drop")
+        run.finish(1)
+        ledger.decide_forget(run.owner, run.epoch, drops)
+        new = successor(run)
+        for _ in range(2):
+            ledger.decide_forget(new.owner, new.epoch, FORGET)
+        assert ledger.look(new.epoch, SPEC).forgetting == FORGET
+        with pytest.raises(MismatchError, match="with its tables: keep"):
+            ledger.decide_forget(new.owner, new.epoch, drops)
+        ledger.forget(new.owner, new.epoch, FORGET)
+        assert ledger.view().topologies() == ()
+
+    def test_who_has_not_heard_that_it_is_done_may_ask_again(self, ledger: AnyLedger) -> None:
+        run = decided(ledger)
+        for _ in range(2):
+            ledger.forget(run.owner, run.epoch, FORGET)
+        ledger.release("payments", run.epoch)
+        epoch = ledger.acquire("payments", Lease("two", LONG)).epoch
+        with pytest.raises(FencedError):
+            ledger.forget(run.owner, run.epoch, FORGET)
+        with pytest.raises(MismatchError, match="not registered"):
+            ledger.forget(run.owner, epoch, FORGET)
+
     def test_others_keep_all_of_theirs(self, ledger: AnyLedger) -> None:
         epoch = ledger.acquire("others", Lease("one", LONG)).epoch
         before = ledger.register(epoch, replace(SPEC, name="others"))

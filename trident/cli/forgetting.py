@@ -58,7 +58,10 @@ def forget(
 
 def outcome(prospect: ForgetProspect) -> str:
     """Return what is let go of, in words that a person says yes or no to."""
-    begun = f"A forget of {prospect.topology} was cut off and is finished, and no new one made."
+    begun = (
+        f"A forget of {prospect.topology} was cut off and is finished, and no new one made: a table that it has "
+        "dropped stays so."
+    )
     said = (
         begun if prospect.finishes_another else "",
         f"Topology {prospect.topology} (txid {prospect.done} is done) is let go of:",
