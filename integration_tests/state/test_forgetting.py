@@ -176,10 +176,12 @@ def test_a_table_that_something_hangs_on_is_refused_before_anything_is_changed(s
     assert scene.ask("SELECT to_regclass('balances')") == [(None,)]
 
 
-def test_an_old_owner_that_stands_still_with_a_lock_is_ended(scene: Scene) -> None:
+@pytest.mark.parametrize("begun", [False, True], ids=["before it is recorded", "when it is finished"])
+def test_an_old_owner_that_stands_still_with_a_lock_is_ended(scene: Scene, begun: bool) -> None:
     """Its session has the table, and would keep whoever drops that waiting."""
-    with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
-        scene.forget(DROP)
+    if begun:
+        with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
+            scene.forget(DROP)
     ((number, token),) = scene.ask("SELECT number, token FROM trident_fence")
     scene.let_go()
     with psycopg.connect(scene.away) as stuck:

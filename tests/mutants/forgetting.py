@@ -118,8 +118,8 @@ FORGETTING: Final = (
         "state/kafka/moves.py",
         "        if mine.position.owner != owner:\n"
         '            raise MismatchError(f"sink {name!r} {stands(mine.position)}; nothing was changed")\n'
-        "        return Change(Marker(owner, epoch, mine.cluster))\n",
-        "        return Change(Marker(owner, epoch, mine.cluster))\n",
+        "        return Change(Marker(owner, epoch, mine.cluster, used_up=mine.position.txid))\n",
+        "        return Change(Marker(owner, epoch, mine.cluster, used_up=mine.position.txid))\n",
         (f"{_PLACES}::TestKafka::test_another_life_is_not_let_go_of",),
     ),
     Mutant(
@@ -318,6 +318,27 @@ FORGETTING: Final = (
         "rows.used_up(owner.topology)[2] == epoch.number:\n",
         "False:\n",
         (f"{_MEMORY}::test_who_has_not_heard_that_it_is_done_may_ask_again",),
+    ),
+    Mutant(
+        "what an old owner holds while a forget is tried first is its to let go of",
+        _DECIDING,
+        "        with suppress(RetryableError):\n            taking.unless_fenced(check)\n",
+        "        taking.unless_fenced(check)\n",
+        (f"{_POSTGRES}::test_an_old_owner_that_stands_still_with_a_lock_is_ended",),
+    ),
+    Mutant(
+        "a person hears where kept rows are gone on with",
+        _DECIDING,
+        "        stands |= {(item.spout, item.range.id): item.range.stop for item in seen.done_plan.ranges}\n",
+        "        pass\n",
+        ("tests/cli/test_commands.py::test_forget_says_what_it_lets_go_of_and_does_it_once",),
+    ),
+    Mutant(
+        "no start is named where two streams read one topic",
+        "trident/cli/forgetting.py",
+        "if len({*places}) == len(places) else",
+        "if True else",
+        ("tests/cli/test_commands.py::test_a_forget_names_no_start_where_two_streams_read_one_topic",),
     ),
     Mutant(
         "who began to wait after a forget begins anew",
