@@ -84,7 +84,18 @@ class FieldError(ConfigurationError):
 
 
 class LeaseHeldError(FatalError):
-    """Another coordinator runs this topology now; this one has changed nothing."""
+    """Another coordinator runs this topology now; this one has changed nothing.
+
+    `epoch` is the number of its epoch, 0 where that is not known.
+    """
+
+    def __init__(self, problem: str, epoch: int = 0) -> None:
+        super().__init__(problem, epoch)
+        self.problem = problem
+        self.epoch = epoch
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class DecisionNeededError(FatalError):

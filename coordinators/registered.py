@@ -105,7 +105,7 @@ class Added:
     """What of a description the ledger had not known before."""
 
     topology: bool = False
-    """The topology itself: it has never been in this ledger."""
+    """The topology itself: it has never been in this ledger, or was forgotten."""
     streams: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
     back: tuple[str, ...] = ()
@@ -114,6 +114,8 @@ class Added:
     """Streams that the ledger knows, each with a topic that is new to it."""
     columns: tuple[tuple[str, HeldColumns], ...] = ()
     """What states hold that have other columns, or another order of them, than they were given with."""
+    forgotten_in: int = 0
+    """The number of the epoch in which one of its name was forgotten, 0 where none was."""
 
     @property
     def is_something(self) -> bool:

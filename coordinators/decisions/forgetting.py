@@ -7,19 +7,21 @@ numbers. They lie under the topology's name, so that another topology never meet
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RetryableError
 from trident.coordinators.decided import Decision, DecisionKind, ForgottenTables, LeftBehind
 from trident.coordinators.decisions.diverting_waiting import send_what_waits
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.holding.trying import try_with_patience
-from trident.coordinators.ledger.rules.forgetting import being_forgotten
+from trident.coordinators.ledger.rules.forgetting import being_forgotten, kept_instead
 from trident.coordinators.registered import SINK, Snapshot
+from trident.spouts.offsets import StartOffsets
 from trident.state.forgetting import forgetting_of
 from trident.state.positions import Position
 from trident.state.target import Target
@@ -47,6 +49,10 @@ class ForgetProspect:
     targets: tuple[ForgottenTarget, ...]
     left: LeftBehind
     streams: tuple[str, ...]
+    read: tuple[tuple[str, str], ...]
+    """Up to where the rows have read each stream with positions, as `StartOffsets` names it."""
+    queues: tuple[str, ...]
+    """Those of the streams whose messages have ids: which of them are done only the ledger knows."""
     received: tuple[str, ...]
     """Those of the streams whose messages, or rows, that are not done are their source's to give again."""
     taken_out: tuple[str, ...]
@@ -80,10 +86,11 @@ def decide_forget(taking: TakeOver, tables: ForgottenTables, agree: AgreeToForge
     decision = seen.forgetting
     if decision is None:
         decision = _decide(taking, stores, tables, agree)
-    elif decision.state != tables:
+    elif decision.state != tables and tables is not ForgottenTables.KEEP:
         raise being_forgotten(taking.spec.name, decision)
     else:
         agree(_prospect(taking, stores, seen, tables))
+        decision = _kept_instead(taking, seen, decision, tables)
     _carry_out(taking, stores, seen, decision)
     return decision
 
@@ -91,7 +98,7 @@ def decide_forget(taking: TakeOver, tables: ForgottenTables, agree: AgreeToForge
 def _decide(taking: TakeOver, stores: Mapping[str, Target], tables: ForgottenTables, agree: AgreeToForget) -> Decision:
     seen, positions = taking.look()
     taking.unless_fenced(partial(_check_seen, taking, seen, positions))
-    _try(taking, stores, seen, tables)
+    _try_once(taking, stores, seen, tables)
     agree(_prospect(taking, stores, seen, tables))
     taking.as_registered(seen)
     taking.raise_fences()
@@ -105,6 +112,16 @@ def _decide(taking: TakeOver, stores: Mapping[str, Target], tables: ForgottenTab
     record = partial(taking.ledger.decide_forget, snapshot.owner, taking.epoch, decision)
     taking.repeater.call("recording a decision", record)
     reached(CrashPoint.AFTER_DECIDING_FORGET, snapshot.done)
+    return decision
+
+
+def _kept_instead(taking: TakeOver, seen: Snapshot, begun: Decision, tables: ForgottenTables) -> Decision:
+    """Record that what is left is kept, where that is said now: a table that can't go must not keep the rest."""
+    if begun.state == tables:
+        return begun
+    decision = kept_instead(begun)
+    record = partial(taking.ledger.decide_forget, seen.owner, taking.epoch, decision)
+    taking.repeater.call("recording that tables are kept", record)
     return decision
 
 
@@ -130,6 +147,15 @@ def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Positi
     """Refuse, before anything is changed, what would be refused once every fence is raised."""
     _require_nothing_open(seen)
     taking.held_against(seen, positions)
+
+
+def _try_once(taking: TakeOver, stores: Mapping[str, Target], seen: Snapshot, tables: ForgottenTables) -> None:
+    """Refuse what can be seen to be impossible; what is held now may be so by an old owner, which the fences end."""
+    for _, store in sorted(stores.items()):
+        drops = tables is ForgottenTables.DROP
+        check = partial(forgetting_of(store).check_forget, seen.owner, taking.epoch, drops)
+        with suppress(RetryableError):
+            taking.unless_fenced(check)
 
 
 def _try(taking: TakeOver, stores: Mapping[str, Target], seen: Snapshot, tables: ForgottenTables) -> None:
@@ -175,10 +201,26 @@ def _prospect(
         tuple(_target(name, spec.states[name], stores[name], tables) for name in sorted(stores)),
         left,
         tuple(sorted(name for name in spec.spouts if name not in seen.added.streams)),
+        _read(seen),
+        tuple(sorted(_queues(seen))),
         spec.received,
         taking.repeater.call("reading what was dropped", lambda: taking.ledger.view().status(spec.name).dropped),
         finishes_another=seen.forgetting is not None,
     )
+
+
+def _read(seen: Snapshot) -> tuple[tuple[str, str], ...]:
+    """Return where each stream stands: behind what was done last, or where it began."""
+    stands = {(start.spout, start.id): start.start for start in seen.starts or ()}
+    if seen.done_plan is not None:
+        stands |= {(item.spout, item.range.id): item.range.stop for item in seen.done_plan.ranges}
+    streams = sorted({spout for spout, _ in stands} - _queues(seen))
+    offsets = {name: sorted((id_, at) for (spout, id_), at in stands.items() if spout == name) for name in streams}
+    return tuple((name, str(StartOffsets(tuple(found)))) for name, found in offsets.items())
+
+
+def _queues(seen: Snapshot) -> set[str]:
+    return {ids.spout for ids in seen.done_plan.received} if seen.done_plan is not None else set()
 
 
 def _target(name: str, described: Mapping[str, str], store: Target, tables: ForgottenTables) -> ForgottenTarget:

@@ -18,6 +18,23 @@ class KilledError(FatalError):
     """The topology was killed, and nobody has activated it since: the start has begun nothing."""
 
 
+class ForgottenError(FatalError):
+    """The topology was forgotten while this start waited for it: the start has begun nothing."""
+
+
+def require_not_forgotten_meanwhile(topology: str, forgotten_in: int, waited_for: int | None) -> None:
+    """Raise ForgottenError for a start that has waited since before the topology was forgotten, or while it was.
+
+    `waited_for` is the epoch that had the lease when the wait began. Whoever is started once a topology is forgotten
+    wants a new one; who waits has been started for the old one, and would send all of it again.
+    """
+    if waited_for is not None and forgotten_in >= waited_for:
+        raise ForgottenError(
+            f"topology {topology!r} was forgotten while this start waited for it, so it has begun nothing: it would "
+            "begin anew, and send and apply all records again. Where that is wanted, start it again"
+        )
+
+
 def require_not_killed(ledger: Ledger, seen: Snapshot, epoch: Epoch, repeater: Repeater) -> None:
     """Raise KilledError for a start of a topology that is killed, unless a command that waits lets it be started again.
 

@@ -31,7 +31,7 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def _nothing() -> None:
+def _nothing(_: int = 0) -> None:
     """Hear of it and do nothing."""
 
 
@@ -42,8 +42,8 @@ class HearsOfLease:
     fenced: Callable[[FencedError], None]
     commands_wait: Callable[[], None] = _nothing
     """Life-cycle commands wait in the ledger: with each heartbeat, until they are answered."""
-    must_wait: Callable[[], None] = _nothing
-    """Another one has the lease, so that this one waits for it."""
+    must_wait: Callable[[int], None] = _nothing
+    """Another one has the lease, under an epoch of that number, so that this one waits for it."""
     latencies: Callable[[], tuple[CompleteLatency, ...]] = tuple
     """Asked, before each heartbeat, how long messages take: it goes with the beat."""
 
@@ -93,7 +93,7 @@ def _take_lease(
                 raise WaitEndedError(str(error)) from error
             if not told:
                 _log.warning("waiting for topology %r, until nobody holds it: %s", topology, error)
-                hears.must_wait()
+                hears.must_wait(error.epoch)
             told = True
             repeater.stopping.wait(min(_LONGEST_POLL_S, options.lease.total_seconds() / 10))
         else:

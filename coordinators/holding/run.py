@@ -32,7 +32,7 @@ from trident.coordinators.batches.telling import failed
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
-from trident.coordinators.holding.at_rest import KilledError
+from trident.coordinators.holding.at_rest import ForgottenError, KilledError
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.held_back import say_what_is_held_back
 from trident.coordinators.holding.keeping import HearsOfLease, WaitEndedError, held
@@ -88,8 +88,8 @@ class RunnableTopology:
 class RunSummary:
     """What a run did: the last txid that was done before it, and when it ended.
 
-    Both are 0 for one that was stopped, or whose topology was killed, while another coordinator ran it: it has done
-    nothing.
+    Both are 0 for one that was stopped, or whose topology was killed or forgotten, while another coordinator ran it: it
+    has done nothing.
     """
 
     first_done: int
@@ -124,7 +124,7 @@ class TopologyRun:
         self._coordinator: BatchCoordinator | None = None
         self._level_parts: LevelParts | None = None
         self._fenced_by: FencedError | None = None
-        self._has_waited = False
+        self._waited_for: int | None = None
 
     def stop(self) -> None:
         """Ask for a graceful end: live batches are finished, nothing new is planned. Any number of times."""
@@ -147,10 +147,10 @@ class TopologyRun:
             return self._run_above_what_is_known()
         except WaitEndedError:
             return RunSummary(0, 0)
-        except KilledError as error:
-            if not self._has_waited:
+        except (KilledError, ForgottenError) as error:
+            if self._waited_for is None:
                 raise
-            _log.warning("%s", error)  # the kill was meant for the standby as well
+            _log.warning("%s", error)  # it was meant for the standby as well
             return RunSummary(0, 0)
         except TridentError as error:
             if (instead := said_instead(self._ledger, error)) is not None:
@@ -227,7 +227,9 @@ class TopologyRun:
             held(ledger, topology.spec.name, options, self._repeater, self._hears, above) as epoch,
         ):
             stores, plain = with_positions(open_parts.stores), without_positions(open_parts.stores)
-            taking = TakeOver(ledger, stores, topology.spec, epoch, self._repeater, self._clock, plain)
+            taking = TakeOver(
+                ledger, stores, topology.spec, epoch, self._repeater, self._clock, plain, self._waited_for
+            )
             taken = taking.complete(open_parts.sources, topology.check)
             processor = self._make_processor(open_parts)
             if processor is None:
@@ -303,8 +305,8 @@ class TopologyRun:
         if self._coordinator is not None:
             self._coordinator.commands_wait()
 
-    def _must_wait(self) -> None:
-        self._has_waited = True
+    def _must_wait(self, epoch: int) -> None:
+        self._waited_for = epoch if self._waited_for is None else self._waited_for
 
     def _fenced(self, error: FencedError) -> None:
         self._fenced_by = error

@@ -17,7 +17,7 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.gone import Gone
-from trident.coordinators.holding.at_rest import require_not_killed
+from trident.coordinators.holding.at_rest import require_not_forgotten_meanwhile, require_not_killed
 from trident.coordinators.holding.carrying_out import (
     UnfinishedError,
     carry_out,
@@ -75,8 +75,9 @@ class TakeOver:
         repeater: Repeater,
         clock: Clock | None = None,
         plain: Mapping[str, Target] | None = None,
+        waited_for: int | None = None,
     ) -> None:
-        """`plain` are those of the targets that stand nowhere; `stores` are all others."""
+        """`plain` are those of the targets that stand nowhere; `waited_for` had the lease when a wait for it began."""
         self.ledger = ledger
         self._named = stores
         self.stores = stores
@@ -86,6 +87,7 @@ class TakeOver:
         self.epoch = epoch
         self.repeater = repeater
         self._clock = clock or SystemClock()
+        self._waited_for = waited_for
         self._read: Snapshot | None = None
         self._is_registered = False
 
@@ -134,6 +136,7 @@ class TakeOver:
         self.stores = as_they_lie(self._named, seen, self.repeater)
         if registers:
             require_not_killed(self.ledger, seen, self.epoch, self.repeater)
+            require_not_forgotten_meanwhile(topology, seen.added.forgotten_in, self._waited_for)
         known = {birth.state for birth in seen.births}
         positions: dict[str, Position | None] = {}
         for name, store in self.stores.items():

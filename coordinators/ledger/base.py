@@ -244,11 +244,12 @@ class Ledger(Protocol):
         """Record that the topology is let go of, before the first of its targets is; idempotent.
 
         Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
-        open. From then on each `look` says so (`Snapshot.forgetting`).
+        open. From then on each `look` says so (`Snapshot.forgetting`). One that is begun and drops tables may be
+        recorded again as one that keeps them (`keeps_instead`).
         """
 
     def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-        """Delete all of a topology for which that was decided, in one transaction.
+        """Delete all of a topology for which that was decided, in one transaction; idempotent under one epoch.
 
         Its fence stays, and the highest txid and attempt: whoever begins under its name is above all of them.
         """

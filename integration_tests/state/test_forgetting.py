@@ -140,6 +140,19 @@ def test_a_table_that_was_exchanged_is_not_dropped(scene: Scene) -> None:
     scene.check()
 
 
+def test_a_table_that_is_exchanged_between_the_halves_is_kept_instead(scene: Scene) -> None:
+    with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
+        scene.forget(DROP)
+    scene.ask("UPDATE trident_heartbeat SET released = true")
+    scene.ask("CREATE TABLE made_anew (LIKE totals INCLUDING ALL)", scene.away)
+    scene.ask("INSERT INTO made_anew SELECT * FROM totals", scene.away)
+    scene.ask("DROP TABLE totals; ALTER TABLE made_anew RENAME TO totals", scene.away)
+    with pytest.raises(MismatchError, match=r"'totals' is not dropped.*with its tables kept \(--tables keep\)"):
+        scene.forget(DROP)
+    scene.forget(KEEP)
+    assert scene.ask("SELECT count(*) FROM totals", scene.away) != [(0,)]
+
+
 def test_a_table_that_another_schema_has_a_position_for_is_not_dropped(scene: Scene) -> None:
     scene.ask("CREATE SCHEMA elsewhere", scene.away)
     scene.ask("CREATE TABLE elsewhere.trident_applied (LIKE trident_applied INCLUDING ALL)", scene.away)
@@ -163,10 +176,12 @@ def test_a_table_that_something_hangs_on_is_refused_before_anything_is_changed(s
     assert scene.ask("SELECT to_regclass('balances')") == [(None,)]
 
 
-def test_an_old_owner_that_stands_still_with_a_lock_is_ended(scene: Scene) -> None:
+@pytest.mark.parametrize("begun", [False, True], ids=["before it is recorded", "when it is finished"])
+def test_an_old_owner_that_stands_still_with_a_lock_is_ended(scene: Scene, begun: bool) -> None:
     """Its session has the table, and would keep whoever drops that waiting."""
-    with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
-        scene.forget(DROP)
+    if begun:
+        with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
+            scene.forget(DROP)
     ((number, token),) = scene.ask("SELECT number, token FROM trident_fence")
     scene.let_go()
     with psycopg.connect(scene.away) as stuck:

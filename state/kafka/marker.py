@@ -38,6 +38,8 @@ class Marker:
     """The cluster's own id: a copy of the topic elsewhere is another sink's past."""
     position: Position | None = None
     sent: Sent = NOTHING_SENT
+    used_up: int = 0
+    """Of one that was let go of: the txid at which it stood. Whoever is born here begins at it, or above."""
 
     def fenced(self, owner: Owner, epoch: Epoch) -> Marker:
         """Return it as a new epoch writes it: the sink stays where it stands."""
@@ -46,7 +48,7 @@ class Marker:
 
     def moved(self, position: Position, epoch: Epoch, sent: Sent = NOTHING_SENT) -> Marker:
         """Return it as it is once the sink stands there."""
-        return replace(self, owner=position.owner, epoch=epoch, position=position, sent=sent)
+        return replace(self, owner=position.owner, epoch=epoch, position=position, sent=sent, used_up=0)
 
 
 def encode(marker: Marker) -> bytes:
@@ -64,6 +66,8 @@ def encode(marker: Marker) -> bytes:
         word |= {"txid": position.txid, "attempt": position.attempt, "birth_txid": position.birth_txid}
         digest = marker.sent.digest
         word |= {"count": marker.sent.count, "digest": [digest.count, digest.low, digest.high, digest.xor]}
+    elif marker.used_up:
+        word |= {"used_up": marker.used_up}
     return json.dumps(word, ensure_ascii=False).encode()
 
 
@@ -81,7 +85,8 @@ def decode(data: bytes, where: str) -> Marker:
         if "txid" in word:
             position = Position(owner, int(word["txid"]), int(word["attempt"]), int(word["birth_txid"]))
             sent = Sent(int(word["count"]), Digest(*map(int, word["digest"])))
-        return Marker(owner, Epoch(int(word["epoch"]), str(word["token"])), str(word["cluster"]), position, sent)
+        epoch, used_up = Epoch(int(word["epoch"]), str(word["token"])), int(word.get("used_up", 0))
+        return Marker(owner, epoch, str(word["cluster"]), position, sent, used_up)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise MismatchError(
             f"{where} holds no marker of this library under a key that is its own ({type(error).__name__}); nothing "

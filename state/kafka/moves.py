@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trident.base.advice import RESET_LOST_CLEARING
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.state.kafka.marker import Marker
@@ -27,12 +28,23 @@ def bearing(owner: Owner, epoch: Epoch, birth_txid: int, name: str) -> Decide:
     def bear(found: Marker | None, _: str) -> Change | None:
         mine = owned(found, epoch, name)
         if mine.position is None:
+            if birth_txid < mine.used_up:
+                raise _let_go_later(owner, birth_txid, mine.used_up, name)
             return Change(mine.moved(Position(owner, birth_txid, 0, birth_txid), epoch))
         if mine.position.owner != owner:
             raise MismatchError(f"sink {name!r} {stands(mine.position)}; nothing was changed")
         return None
 
     return bear
+
+
+def _let_go_later(owner: Owner, birth_txid: int, used_up: int, name: str) -> MismatchError:
+    return MismatchError(
+        f"sink {name!r} was let go of when topology {owner.topology!r} was forgotten, with txid {used_up} sent; the "
+        f"ledger knows nothing of that, and would have it begin after txid {birth_txid}: the ledger was restored from "
+        "a backup, or another one took its place. Nothing was sent, for what was would be sent again: restore the "
+        f"newest ledger; or where the topology is to run again, {RESET_LOST_CLEARING}"
+    )
 
 
 def beginning_anew(owner: Owner, epoch: Epoch, birth_txid: int, name: str) -> Decide:
@@ -58,6 +70,6 @@ def letting_go(owner: Owner, epoch: Epoch, name: str) -> Decide:
             return None
         if mine.position.owner != owner:
             raise MismatchError(f"sink {name!r} {stands(mine.position)}; nothing was changed")
-        return Change(Marker(owner, epoch, mine.cluster))
+        return Change(Marker(owner, epoch, mine.cluster, used_up=mine.position.txid))
 
     return let_go

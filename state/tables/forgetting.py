@@ -12,7 +12,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.databases.base import SqlTransaction
 from trident.state.positions import stands
-from trident.state.tables.meta import AppliedRow, raise_fence, require_line
+from trident.state.tables.meta import AppliedRow, raise_fence, require_line, require_no_other_line
 from trident.state.tables.names import quote_table
 from trident.state.tables.owning import number_of
 from trident.state.tables.place import SqlPlace
@@ -37,6 +37,7 @@ class TableForgetting:
         def try_it(transaction: SqlTransaction) -> None:
             META_TABLES.migrate(transaction.connection, self.place.database.schema_terms)
             if not self.place.apart:
+                require_no_other_line(transaction.connection, owner.topology, epoch)
                 raise_fence(transaction.connection, owner.topology, epoch)
             self._let_go(transaction.connection, owner, epoch, drops)
 
@@ -47,6 +48,8 @@ class TableForgetting:
         with self.place.working(owner, epoch) as transaction:
             if self.place.apart:
                 require_line(transaction.connection, self.place.dialect, owner.topology, epoch)
+            else:
+                require_no_other_line(transaction.connection, owner.topology, epoch)
             raise_fence(transaction.connection, owner.topology, epoch)
             self._let_go(transaction.connection, owner, epoch, drops)
             reached(CrashPoint.IN_FORGETTING)

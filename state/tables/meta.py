@@ -203,6 +203,22 @@ def require_line(connection: Connection, dialect: Dialect, topology: str, epoch:
         )
 
 
+def require_no_other_line(connection: Connection, topology: str, epoch: Epoch) -> None:
+    """Raise MismatchError where an epoch of another line has raised the fence: another ledger's topology stands on it.
+
+    Asked beside the ledger, where nobody needs a fence of the ledger's own line before somebody lets go.
+    """
+    found = _stored_fence(connection, topology)
+    if found is not None and found.line != epoch.line:
+        raise MismatchError(
+            f"the fence of {topology!r} in this database (trident_state_fence, epoch {found.number}) is that of a "
+            "topology of the same name in another ledger, which would never start again without it; or of a ledger of "
+            "this one that was lost. Nothing was changed: where that topology runs, let go of this one only when that "
+            "one is let go of in its own ledger. Once no coordinator of it is left, delete that row by hand, and give "
+            "the command again"
+        )
+
+
 def _refuse_older(connection: Connection, topology: str, epoch: Epoch) -> None:
     """Raise FencedError where a later epoch of this line has raised the fence, beside the ledger too.
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from trident.base import advice
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.cli.app import app, run
-from trident.coordinators.decided import DecisionKind
+from trident.cli.forgetting import outcome
+from trident.coordinators.decided import DecisionKind, ForgottenTables, LeftBehind
+from trident.coordinators.decisions.forgetting import ForgetProspect
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import MemoryLedger, SqliteLedger
 from trident.coordinators.registered import Lease
@@ -372,17 +375,33 @@ def test_forget_says_what_it_lets_go_of_and_does_it_once(scene, capsys, tables):
     for state in ("balances", "totals"):
         assert re.search(rf"state {state} \([^)]*table {state}\): {stays}", answer.output)
     assert "Nothing of this can be taken back. Forget payments?" in answer.output
+    at = "t:0=12,t:1=0"
+    assert f"has been read up to {at}." in answer.output
+    assert f"--start {at}" in answer.output
     assert run([*words, "--json"]) == 2
     capsys.readouterr()
     code, (said,) = ended(capsys, *words, "--yes")
     assert (code, said["decided"], said["tables"], said["done"]) == (0, "forget", tables, 2)
     assert (said["let_go"], said["dead_letters"], said["diverted"]) == (["balances", "totals"], 0, 0)
     assert "begins anew" in said["next"]
+    assert list(said["read"].values()) == [at]
+    assert at in said["next"]
     assert run(["status", "payments"]) == 1
     assert run([*words, "--yes"]) == 1
     heard = capsys.readouterr().err
     assert "is not in this ledger" in heard
     assert "it was forgotten before, or has never run" in heard
+
+
+def test_a_forget_names_no_start_where_two_streams_read_one_topic() -> None:
+    read = (("one", "t:0=12"), ("two", "t:0=7"))
+    nothing = LeftBehind(0, 0)
+    prospect = ForgetProspect("p", ForgottenTables.KEEP, 2, (), nothing, ("one", "two", "q"), read, ("q",), (), ())
+    said = outcome(prospect)
+    assert "Stream one has been read up to t:0=12. Stream two has been read up to t:0=7." in said
+    assert "--start" not in said
+    assert "What of q is done and was not acked yet its source gives again, and nobody knows it then" in said
+    assert "--start t:0=12,u:0=7" in outcome(replace(prospect, read=(("one", "t:0=12"), ("two", "u:0=7"))))
 
 
 def test_what_only_the_ledger_has_is_said_before_it_is_let_go_of(scene):

@@ -45,12 +45,16 @@ class ForgettingLedgerContract:
         run = decided(ledger)
         ledger.forget(run.owner, run.epoch, FORGET)
         ledger.release("payments", run.epoch)
+        epoch = ledger.acquire("payments", Lease("nobody", LONG)).epoch
+        assert ledger.look(epoch, SPEC).added.forgotten_in == run.epoch.number
+        ledger.release("payments", epoch)
         new = taken_over(ledger, "two")
+        assert ledger.look(new.epoch, SPEC).added.forgotten_in == 0
         found = new.snapshot()
         assert (found.birth_txid, found.done, found.last_txid, found.last_attempt) == (1, 1, 1, 1)
         assert (found.done_plan, found.starts, found.births) == (None, None, ())
         assert found.incarnations == {new.owner.incarnation}
-        assert new.epoch.number == run.epoch.number + 1
+        assert new.epoch.number == run.epoch.number + 2
         assert new.epoch.line == run.epoch.line
         assert new.owner.incarnation != run.owner.incarnation
         for old in (run.owner, new.owner):
@@ -119,6 +123,30 @@ class ForgettingLedgerContract:
         with pytest.raises(MismatchError, match="is being forgotten"):
             ledger.forget(run.owner, run.epoch, FORGET)
         assert ledger.snapshot(run.epoch, "payments").pinned == (2, 2)
+
+    def test_what_was_to_be_dropped_may_be_kept_and_not_the_other_way(self, ledger: AnyLedger) -> None:
+        run, drops = started(ledger), replace(FORGET, state="drop")
+        run.finish(1)
+        ledger.decide_forget(run.owner, run.epoch, drops)
+        new = successor(run)
+        for _ in range(2):
+            ledger.decide_forget(new.owner, new.epoch, FORGET)
+        assert ledger.look(new.epoch, SPEC).forgetting == FORGET
+        with pytest.raises(MismatchError, match="with its tables: keep"):
+            ledger.decide_forget(new.owner, new.epoch, drops)
+        ledger.forget(new.owner, new.epoch, FORGET)
+        assert ledger.view().topologies() == ()
+
+    def test_who_has_not_heard_that_it_is_done_may_ask_again(self, ledger: AnyLedger) -> None:
+        run = decided(ledger)
+        for _ in range(2):
+            ledger.forget(run.owner, run.epoch, FORGET)
+        ledger.release("payments", run.epoch)
+        epoch = ledger.acquire("payments", Lease("two", LONG)).epoch
+        with pytest.raises(FencedError):
+            ledger.forget(run.owner, run.epoch, FORGET)
+        with pytest.raises(MismatchError, match="not registered"):
+            ledger.forget(run.owner, epoch, FORGET)
 
     def test_others_keep_all_of_theirs(self, ledger: AnyLedger) -> None:
         epoch = ledger.acquire("others", Lease("one", LONG)).epoch

@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _LIVES: Final = "tests/coordinators/test_forgetting.py"
+_OTHERS: Final = "tests/coordinators/test_forgetting_beside_others.py"
 _PLACES: Final = "tests/state/test_forgetting.py"
 _LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
 _MEMORY: Final = "tests/ledger/test_memory_ledger.py::TestMemoryLedger"
@@ -38,7 +39,7 @@ FORGETTING: Final = (
     Mutant(
         "a forget with other tables than were decided is refused",
         _DECIDING,
-        "    elif decision.state != tables:\n",
+        "    elif decision.state != tables and tables is not ForgottenTables.KEEP:\n",
         "    elif False:\n",
         (f"{_LIVES}::test_a_forget_that_is_cut_off_anywhere_is_finished",),
     ),
@@ -117,8 +118,8 @@ FORGETTING: Final = (
         "state/kafka/moves.py",
         "        if mine.position.owner != owner:\n"
         '            raise MismatchError(f"sink {name!r} {stands(mine.position)}; nothing was changed")\n'
-        "        return Change(Marker(owner, epoch, mine.cluster))\n",
-        "        return Change(Marker(owner, epoch, mine.cluster))\n",
+        "        return Change(Marker(owner, epoch, mine.cluster, used_up=mine.position.txid))\n",
+        "        return Change(Marker(owner, epoch, mine.cluster, used_up=mine.position.txid))\n",
         (f"{_PLACES}::TestKafka::test_another_life_is_not_let_go_of",),
     ),
     Mutant(
@@ -160,8 +161,8 @@ FORGETTING: Final = (
     Mutant(
         "the epoch of a marker stays when its position goes",
         "state/kafka/moves.py",
-        "        return Change(Marker(owner, epoch, mine.cluster))\n",
-        '        return Change(Marker(owner, Epoch(0, "a"), mine.cluster))\n',
+        "        return Change(Marker(owner, epoch, mine.cluster, used_up",
+        '        return Change(Marker(owner, Epoch(0, "a"), mine.cluster, used_up',
         (f"{_PLACES}::TestKafka",),
     ),
     Mutant(
@@ -223,8 +224,8 @@ FORGETTING: Final = (
     Mutant(
         "a SQL ledger uses no txid again of what was let go of",
         "coordinators/ledger/sql/registration.py",
-        "    last = used_up or 0\n",
-        "    last = 0\n",
+        "    last, forgotten_in = used_up or (0, 0)\n",
+        "    last, forgotten_in = 0, 0\n",
         (f"{_LEDGER}::test_who_begins_under_its_name_is_above_all_of_it",),
     ),
     Mutant(
@@ -233,6 +234,118 @@ FORGETTING: Final = (
         "first_entry(spec, draw_id(), rows.used_up(spec.name))",
         "first_entry(spec, draw_id())",
         (f"{_MEMORY}::test_who_begins_under_its_name_is_above_all_of_it",),
+    ),
+    Mutant(
+        "a standby hears in which epoch its topology was forgotten: SQL",
+        "coordinators/ledger/sql/registration.py",
+        "    return forgotten_in\n",
+        "    return 0\n",
+        (f"{_OTHERS}::test_a_standby_does_not_begin_anew_what_was_forgotten_meanwhile",),
+    ),
+    Mutant(
+        "a standby hears in which epoch its topology was forgotten: memory",
+        "coordinators/ledger/memory/beginnings.py",
+        "rows.used_up(spec.name)[2] if found is None else 0",
+        "0",
+        (f"{_MEMORY}::test_who_begins_under_its_name_is_above_all_of_it",),
+    ),
+    Mutant(
+        "a standby that began to wait while a forget was at work is told as well",
+        "coordinators/holding/at_rest.py",
+        "forgotten_in >= waited_for",
+        "forgotten_in > waited_for",
+        (f"{_OTHERS}::test_a_standby_does_not_begin_anew_what_was_forgotten_meanwhile",),
+    ),
+    Mutant(
+        "a forget leaves another ledger's fence alone",
+        "state/tables/meta.py",
+        "    found = _stored_fence(connection, topology)\n    if found is not None and found.line != epoch.line:\n",
+        "    found = _stored_fence(connection, topology)\n    if False and found is not None:\n",
+        (f"{_OTHERS}::test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone",),
+    ),
+    Mutant(
+        "a forget that is finished leaves another ledger's fence alone",
+        "state/tables/forgetting.py",
+        "            else:\n                require_no_other_line(transaction.connection, owner.topology, epoch)\n",
+        "",
+        (f"{_OTHERS}::test_a_fence_of_another_ledgers_topology_of_that_name_is_left_alone",),
+    ),
+    Mutant(
+        "a marker that stands nowhere says what was sent",
+        "state/kafka/marker.py",
+        "    elif marker.used_up:\n",
+        "    elif False:\n",
+        (f"{_OTHERS}::test_a_ledger_that_was_put_back_before_a_forget_sends_nothing_again",),
+    ),
+    Mutant(
+        "nothing is born behind what was sent before a forget",
+        "state/kafka/moves.py",
+        "            if birth_txid < mine.used_up:\n",
+        "            if False:\n",
+        (f"{_OTHERS}::test_a_ledger_that_was_put_back_before_a_forget_sends_nothing_again",),
+    ),
+    Mutant(
+        "what was to be dropped may be kept instead",
+        _DECIDING,
+        "    elif decision.state != tables and tables is not ForgottenTables.KEEP:\n",
+        "    elif decision.state != tables:\n",
+        (f"{_LIVES}::test_what_was_to_be_dropped_may_be_kept_instead",),
+    ),
+    Mutant(
+        "that tables are kept instead is recorded",
+        _DECIDING,
+        '    taking.repeater.call("recording that tables are kept", record)\n',
+        "",
+        (f"{_LIVES}::test_what_was_to_be_dropped_may_be_kept_instead",),
+    ),
+    Mutant(
+        "what is kept is not dropped later",
+        "coordinators/ledger/rules/forgetting.py",
+        "    return begun is not None and begun.state == ForgottenTables.DROP and decision == kept_instead(begun)\n",
+        "    return begun is not None and begun.state != decision.state\n",
+        (f"{_LEDGER}::test_what_was_to_be_dropped_may_be_kept_and_not_the_other_way",),
+    ),
+    Mutant(
+        "a forget whose answer was lost is done: SQL",
+        "coordinators/ledger/sql/forgetting.py",
+        "used_up[1] == epoch.number\n",
+        "False\n",
+        (f"{_LEDGER}::test_who_has_not_heard_that_it_is_done_may_ask_again",),
+    ),
+    Mutant(
+        "a forget whose answer was lost is done: memory",
+        "coordinators/ledger/memory/forgetting.py",
+        "rows.used_up(owner.topology)[2] == epoch.number:\n",
+        "False:\n",
+        (f"{_MEMORY}::test_who_has_not_heard_that_it_is_done_may_ask_again",),
+    ),
+    Mutant(
+        "what an old owner holds while a forget is tried first is its to let go of",
+        _DECIDING,
+        "        with suppress(RetryableError):\n            taking.unless_fenced(check)\n",
+        "        taking.unless_fenced(check)\n",
+        (f"{_POSTGRES}::test_an_old_owner_that_stands_still_with_a_lock_is_ended",),
+    ),
+    Mutant(
+        "a person hears where kept rows are gone on with",
+        _DECIDING,
+        "        stands |= {(item.spout, item.range.id): item.range.stop for item in seen.done_plan.ranges}\n",
+        "        pass\n",
+        ("tests/cli/test_commands.py::test_forget_says_what_it_lets_go_of_and_does_it_once",),
+    ),
+    Mutant(
+        "no start is named where two streams read one topic",
+        "trident/cli/forgetting.py",
+        "if len({*places}) == len(places) else",
+        "if True else",
+        ("tests/cli/test_commands.py::test_a_forget_names_no_start_where_two_streams_read_one_topic",),
+    ),
+    Mutant(
+        "who began to wait after a forget begins anew",
+        "coordinators/holding/at_rest.py",
+        "    if waited_for is not None and forgotten_in >= waited_for:\n",
+        "    if waited_for is not None and forgotten_in:\n",
+        (f"{_OTHERS}::test_who_waits_since_a_forget_begins_anew",),
     ),
     Mutant(
         "what is left of a topology that was let go of is no topology",

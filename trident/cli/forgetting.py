@@ -50,19 +50,25 @@ def forget(
         "let_go": [each.name for each in heard[-1].targets],
         "dead_letters": heard[-1].left.dead_letters,
         "diverted": heard[-1].left.diverted,
+        "read": dict(heard[-1].read),
         "next": "a topology of this name begins anew, above all of its txids and epochs, where its spouts say; another "
-        "one that is to go on with a table that was kept is begun by trident reset --states adopt with a --start",
+        "one that is to go on with a table that was kept is begun by trident reset --states adopt with a --start"
+        + (f": of topics of Kafka {begins}" if (begins := start_of(heard[-1])) else ""),
     }
     show_fields("decided", fields, as_json)
 
 
 def outcome(prospect: ForgetProspect) -> str:
     """Return what is let go of, in words that a person says yes or no to."""
-    begun = f"A forget of {prospect.topology} was cut off and is finished, and no new one made."
+    begun = (
+        f"A forget of {prospect.topology} was cut off and is finished, and no new one made: a table that it has "
+        "dropped stays so."
+    )
     said = (
         begun if prospect.finishes_another else "",
         f"Topology {prospect.topology} (txid {prospect.done} is done) is let go of:",
         "; ".join(_in_words(each) for each in prospect.targets) + ".",
+        _read(prospect),
         _left(prospect),
         _given_again(prospect),
         _taken_out(prospect),
@@ -87,11 +93,30 @@ def _left(prospect: ForgetProspect) -> str:
     return f"Only the ledger has {kept}, and they go with it: read them first (trident show)." if kept else ""
 
 
+def _read(prospect: ForgetProspect) -> str:
+    """Say where whoever adopts the rows has to begin: nobody knows it any more afterwards."""
+    found = " ".join(f"Stream {name} has been read up to {at}." for name, at in prospect.read)
+    begins = start_of(prospect)
+    adopted = f" Whoever adopts the rows begins a topic of Kafka there (--start {begins}): note it." if begins else ""
+    return f"{found}{adopted}"
+
+
+def start_of(prospect: ForgetProspect) -> str:
+    """Return the start, of all streams, at which kept rows are gone on with; empty where two read one topic."""
+    words = [word for _, at in prospect.read for word in at.split(",")]
+    places = [word.rpartition("=")[0] for word in words]
+    return ",".join(words) if len({*places}) == len(places) else ""
+
+
 def _given_again(prospect: ForgetProspect) -> str:
+    queues = ", ".join(prospect.queues)
+    known = f"What of {queues} is done and was not acked yet its source gives again, and nobody knows it then: "
+    counted = f"{known}it counts twice. " if queues else ""
     if not prospect.received:
-        return ""
+        return counted.strip()
     names = ", ".join(prospect.received)
-    return f"What {names} has received and is not done is its source's to give again, to whoever reads there next."
+    given = f"What {names} has received and is not done is its source's to give again, to whoever reads there next."
+    return f"{counted}{given}"
 
 
 def _taken_out(prospect: ForgetProspect) -> str:

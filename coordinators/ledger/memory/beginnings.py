@@ -16,9 +16,9 @@ from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.state.evolving import HeldColumns
 
 
-def first_entry(spec: TopologySpec, incarnation: str, used_up: tuple[int, int] = (0, 0)) -> Entry:
+def first_entry(spec: TopologySpec, incarnation: str, used_up: tuple[int, int, int] = (0, 0, 0)) -> Entry:
     """Return the entry of a topology that is new, above the numbers of one of its name that was let go of."""
-    txid, attempt = used_up
+    txid, attempt, _ = used_up
     progress = Progress(incarnation, txid, 0, None, None, txid, attempt, None)
     return Entry(spec, progress, txid, cleared=txid, incarnations=frozenset({incarnation}))
 
@@ -35,7 +35,9 @@ def registered(rows: Rows, spec: TopologySpec, draw_id: Callable[[], str]) -> Sn
         entry = found._replace(spec=merged_spec(known, now.given), births=now.births, starts=starts)
         columns = now.columns
     rows.put(entry)
-    return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec, columns))
+    added = added_to(found.spec if found is not None else None, spec, columns)
+    forgotten_in = rows.used_up(spec.name)[2] if found is None else 0
+    return replace(entry.snapshot(), added=replace(added, forgotten_in=forgotten_in))
 
 
 def reborn(entry: Entry, decision: ResetDecision) -> Entry:

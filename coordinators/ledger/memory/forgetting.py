@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, LeftBehind
 from trident.coordinators.ledger.memory.rows import Decided, Rows
 from trident.coordinators.ledger.rules.decisions import check_drop
-from trident.coordinators.ledger.rules.forgetting import being_forgotten, check_begun
+from trident.coordinators.ledger.rules.forgetting import being_forgotten, check_begun, keeps_instead
 from trident.state.memory.database import MemoryDatabase
 
 
@@ -20,7 +22,13 @@ class ForgetsTopologies:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if check_begun(owner.topology, entry.begun_forget(), decision):
+            begun = entry.begun_forget()
+            if begun is not None and keeps_instead(begun, decision):
+                found = {key: each for key, each in entry.decisions.items() if each.decision == begun}
+                changed = {key: replace(each, decision=decision) for key, each in found.items()}
+                rows.put(entry._replace(decisions={**entry.decisions, **changed}))
+                return
+            if check_begun(owner.topology, begun, decision):
                 return
             check_drop(entry.progress, decision, entry.open_decisions())
             kept = {**entry.decisions, epoch.number: Decided(owner.incarnation, decision)}
@@ -30,11 +38,14 @@ class ForgetsTopologies:
         """Delete all of the topology but its fence and the numbers that it has used up."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
+            rows.check_epoch(owner.topology, epoch)
+            if rows.find(owner.topology) is None and rows.used_up(owner.topology)[2] == epoch.number:
+                return  # the answer may have been lost
             entry = rows.owned(owner, epoch)
             begun = entry.begun_forget()
             if begun is None or not check_begun(owner.topology, begun, decision) or entry.progress.pinned is not None:
                 raise being_forgotten(owner.topology, begun or decision)
-            rows.let_go(entry)
+            rows.let_go(entry, epoch)
 
     def left_behind(self, topology: str) -> LeftBehind:
         """Count what only the ledger has of a topology's records."""

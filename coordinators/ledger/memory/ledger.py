@@ -81,7 +81,7 @@ class MemoryLedger(MemoryDiverting, ForgetsTopologies):
             before = rows.holding(topology)
             now = self._clock.monotonic()
             if before is not None and not before.released and now < before.beat_at + before.seconds:
-                raise lease_held(topology, before.holder, before.beat_at + before.seconds - now)
+                raise lease_held(topology, before.holder, before.beat_at + before.seconds - now, before.epoch)
             drawn = self._draw_id(16)
             epoch = before.epoch.next(drawn, above) if before else Epoch(above + 1, drawn)
             rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))

@@ -233,15 +233,15 @@ class Rows:
         """Replace a topology's entry."""
         self.transaction.table(_TOPOLOGIES)[entry.spec.name] = entry
 
-    def used_up(self, topology: str) -> tuple[int, int]:
-        """Return the last txid and attempt of a topology of that name that was let go of, zeros where none was."""
+    def used_up(self, topology: str) -> tuple[int, int, int]:
+        """Return last txid, attempt and epoch of a topology of that name that was let go of, zeros where none was."""
         found = self.transaction.table(_FORGOTTEN).get(topology)
-        return (found[0], found[1]) if isinstance(found, tuple) else (0, 0)
+        return (found[0], found[1], found[2]) if isinstance(found, tuple) else (0, 0, 0)
 
-    def let_go(self, entry: Entry) -> None:
+    def let_go(self, entry: Entry, epoch: Epoch) -> None:
         """Delete all of a topology but its fence, and the numbers that it has used up."""
         name = entry.spec.name
-        numbers = entry.progress.last_txid, entry.progress.last_attempt
+        numbers = entry.progress.last_txid, entry.progress.last_attempt, epoch.number
         self.transaction.table(_FORGOTTEN)[name] = numbers
         del self.transaction.table(_TOPOLOGIES)[name]
         for table in (_FINISHED, _DEAD_LETTERS, _LOSSES, _DIVERTED, ERRORS):

@@ -41,9 +41,10 @@ def check_life(progress: Progress, owner: Owner) -> None:
         )
 
 
-def lease_held(topology: str, holder: str, seconds_left: float) -> LeaseHeldError:
+def lease_held(topology: str, holder: str, seconds_left: float, epoch: Epoch) -> LeaseHeldError:
     """Return the error that says who holds the topology and for how long."""
     return LeaseHeldError(
         f"topology {topology!r} is held by {holder}, whose lease ends in {max(seconds_left, 0.0):.1f} s unless it is "
-        "renewed. Nothing was changed; stop that coordinator, or wait for it."
+        "renewed. Nothing was changed; stop that coordinator, or wait for it.",
+        epoch.number,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trident.base.advice import FORGET
 from trident.base.errors import MismatchError
-from trident.coordinators.decided import Decision
+from trident.coordinators.decided import Decision, ForgottenTables
 from trident.coordinators.registered import Snapshot
 
 
@@ -21,10 +23,22 @@ def check_begun(topology: str, begun: Decision | None, decision: Decision) -> bo
     return begun is not None
 
 
+def keeps_instead(begun: Decision | None, decision: Decision) -> bool:
+    """Tell whether it is the one that was begun, with tables kept that were to be dropped: that is always possible."""
+    return begun is not None and begun.state == ForgottenTables.DROP and decision == kept_instead(begun)
+
+
+def kept_instead(begun: Decision) -> Decision:
+    """Return it with those tables kept that are there still."""
+    return replace(begun, state=ForgottenTables.KEEP.value)
+
+
 def being_forgotten(topology: str, begun: Decision) -> MismatchError:
     """Return what is said to whoever comes while a forget is not finished."""
+    drops = begun.state == ForgottenTables.DROP
+    instead = "; or, where a table can't be dropped, with those kept that are left (--tables keep)" if drops else ""
     return MismatchError(
         f"topology {topology!r} is being forgotten, with its tables: {begun.state}. That was decided by "
         f"{begun.decided_by} and cut off; some of its states and sinks may be let go of, and nothing was changed now: "
-        f"finish it ({FORGET} --tables {begun.state})."
+        f"finish it ({FORGET} --tables {begun.state}){instead}."
     )

@@ -78,7 +78,7 @@ def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lea
             refuse_hidden(topology, found)
         fence = _place_of_fence(database, transaction.connection)
     if before is not None and _holds(database, presence, topology, before):
-        raise lease_held(topology, before.name, before.seconds_left)
+        raise lease_held(topology, before.name, before.seconds_left, before.epoch)
     drawn = secrets.token_hex(16)
     epoch = before.epoch.next(drawn, above) if before else Epoch(above + 1, drawn)
     if isinstance(database, EndsSessions):
@@ -208,7 +208,7 @@ def _raise_epoch(
     if now is None or now.epoch != before.epoch:
         raise RetryableError(f"another coordinator took topology {topology!r} at this moment; nothing was changed")
     if now.beat_at != before.beat_at:  # between the two looks sessions were ended and a login was made
-        raise lease_held(topology, now.name, now.seconds_left)
+        raise lease_held(topology, now.name, now.seconds_left, now.epoch)
     fenced = connection.execute(
         update(FENCE)
         .where(FENCE.c.topology == topology, FENCE.c.number < epoch.number)

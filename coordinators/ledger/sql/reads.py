@@ -125,10 +125,10 @@ def read_progress(connection: Connection, topology: str) -> Progress | None:
     return _progress(row) if row is not None and row.incarnation else None
 
 
-def read_used_up(connection: Connection, topology: str) -> int | None:
-    """Return the highest txid of a topology of this name that was let go of, None where none was."""
+def read_used_up(connection: Connection, topology: str) -> tuple[int, int] | None:
+    """Return the highest txid of a topology of this name that was let go of, and in which epoch; None: none was."""
     row = connection.execute(_PROGRESS, {"topology": topology}).one_or_none()
-    return None if row is None or row.incarnation else int(row.last_txid)
+    return None if row is None or row.incarnation else (int(row.last_txid), int(row.done_attempt))
 
 
 def read_plans(connection: Connection, topology: str, *attempts: int) -> dict[int, StoredPlan]:

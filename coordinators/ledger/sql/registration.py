@@ -58,8 +58,7 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
         "created_at": DatabaseNow(),
     }
     is_new = insert_new(connection, TOPOLOGY, entry)
-    if is_new:
-        _first_incarnation(connection, Owner(spec.name, incarnation))
+    forgotten_in = _first_incarnation(connection, Owner(spec.name, incarnation)) if is_new else 0
     progress = lock_progress(connection, spec.name, epoch)
     stored, owner = read_spec(connection, spec.name), Owner(spec.name, progress.incarnation)
     if read_births(connection, owner) is None:
@@ -75,7 +74,8 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
     if now.births != before:
         write_births(connection, owner, now.births)
     added = added_to(None if is_new else stored, spec)
-    return replace(read_snapshot(connection, spec.name, progress), added=replace(added, columns=now.columns))
+    added = replace(added, columns=now.columns, forgotten_in=forgotten_in)
+    return replace(read_snapshot(connection, spec.name, progress), added=added)
 
 
 def snapshot(connection: Connection, epoch: Epoch, topology: str) -> Snapshot:
@@ -152,10 +152,13 @@ def new_incarnation(
     }
 
 
-def _first_incarnation(connection: Connection, owner: Owner) -> None:
-    """Begin at the first txid; where one of the name was let go of, above all that it has used up."""
+def _first_incarnation(connection: Connection, owner: Owner) -> int:
+    """Begin at the first txid; where one of the name was let go of, above all that it has used up.
+
+    Returns in which epoch that was, 0 where none was.
+    """
     used_up = read_used_up(connection, owner.topology)
-    last = used_up or 0
+    last, forgotten_in = used_up or (0, 0)
     progress = {"incarnation": owner.incarnation, "done": last, "done_attempt": 0, "last_txid": last}
     if used_up is not None:
         set_progress(connection, owner.topology, progress)
@@ -169,6 +172,7 @@ def _first_incarnation(connection: Connection, owner: Owner) -> None:
             f"the ledger is damaged: topology {owner.topology!r} is not in it, but its progress is. Nothing was "
             "written; restore the ledger from a backup together with the states beside it."
         )
+    return forgotten_in
 
 
 def _write_starts(connection: Connection, owner: Owner, starts: Sequence[StartPosition] | None) -> None:
