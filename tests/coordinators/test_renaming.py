@@ -136,6 +136,17 @@ def test_the_command_that_the_refused_start_names_renames_it(scene: Renamed) -> 
     scene.require_whole()
 
 
+def test_the_advised_command_pairs_states_by_their_tables(scene: Renamed) -> None:
+    """The version lists them in the other order, each with its very table."""
+    job = with_both_renamed(scene)
+    job = make_job(scene.topic, *reversed(job.states))
+    with pytest.raises(MismatchError) as refused:
+        run(job, scene.ledger())
+    words = commands_in(str(refused.value))["evolve"]
+    assert sorted(words[3::2]) == ["balances=new balances", "totals=new totals"]
+    assert "table=" not in str(refused.value).partition("by another name")[2]
+
+
 @dataclass
 class Runs:
     """One version of the scene, as the command line finds it."""

@@ -164,6 +164,25 @@ def test_a_new_state_is_likely_one_of_those_that_are_missing() -> None:
     assert likely_renames(spec({"a": plain}), spec({"c": plain})) == {}
 
 
+def test_who_names_the_table_of_a_state_is_that_one_in_whatever_order() -> None:
+    stored = spec({"a": what("first"), "b": what("second")})
+    assert likely_renames(stored, spec({"d": what("second"), "c": what("first")})) == {"a": "c", "b": "d"}
+    assert likely_renames(stored, spec({"new": what("third"), "d": what("second")})) == {"a": "new", "b": "d"}
+    assert likely_renames(stored, spec({"new": what("third"), "c": what("first")})) == {"a": "c", "b": "new"}
+    others = what("second", values="n int32 add")
+    assert likely_renames(stored, spec({"d": others})) == {}, "it is changed, and in the table of another one"
+
+
+def test_where_several_are_alike_nobody_is_told_which_is_which() -> None:
+    stored = spec({"a": what("first"), "b": what("second")})
+    assert likely_renames(stored, spec({"b": what("second"), "c": what("c"), "d": what("d")})) == {}
+    assert likely_renames(stored, spec({"c": what("c"), "d": what("d")})) == {}
+    assert likely_renames(stored, spec({"c": what("c")})) == {}
+    held = {"store": "memory", "kind": "opaque"}
+    assert likely_renames(spec({"a": held, "b": held}), spec({"c": held, "d": held})) == {}
+    assert likely_renames(spec({"a": held, "b": held}), spec({"a": held, "d": held})) == {"b": "d"}
+
+
 def test_names_are_quoted_for_a_shell() -> None:
     way = rename_way({"the sums": "it's"})
     assert way == """trident evolve MODULE:TOPOLOGY --rename-state 'the sums=it'"'"'s'"""

@@ -55,6 +55,20 @@ RENAMING: Final = (
         (_RULES,),
     ),
     Mutant(
+        "a new state that names a state's table is advised to be that one",
+        "coordinators/ledger/rules/renaming.py",
+        "        if len(same) == 1:\n",
+        "        if False:\n",
+        (f"{_RULES}::test_who_names_the_table_of_a_state_is_that_one_in_whatever_order",),
+    ),
+    Mutant(
+        "where several new states are alike no rename is advised",
+        "coordinators/ledger/rules/renaming.py",
+        "        if len(names) == 1 and sum(names[0] in others for others in rest.values()) == 1:\n",
+        "        if names:\n",
+        (f"{_RULES}::test_where_several_are_alike_nobody_is_told_which_is_which",),
+    ),
+    Mutant(
         "a new name differs from all others in more than its case",
         "coordinators/ledger/rules/renaming.py",
         "        if other.casefold() == name.casefold() and not is_its_own:\n",

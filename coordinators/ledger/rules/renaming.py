@@ -110,17 +110,29 @@ def refuse_former(stored: TopologySpec, given: TopologySpec) -> None:
 
 
 def likely_renames(stored: TopologySpec, given: TopologySpec) -> dict[str, str]:
-    """Return which new states of a version are likely to be those that it lacks, under other names."""
-    new = [name for name in given.states if name not in stored.states]
-    found: dict[str, str] = {}
-    for former, what in stored.states.items():
-        if former in given.states or not (_is_placed(what) and ("table" in what or what.get("store") == "memory")):
-            continue  # elsewhere a store may have no other name for it, and advice is given only where it works
-        like = [name for name in new if _is_like(what, given.states[name])]
-        if like:
-            found[former] = like[0]
-            new.remove(like[0])
-    return found
+    """Return which new states of a version are likely to be those that it lacks, under other names.
+
+    One that names the very table of such a state is that one, and no other. Of those that name no state's table a pair
+    is told only where nothing else is like either: a guess would let one state go on from the rows of another.
+    """
+    lacking = {
+        former: what
+        for former, what in stored.states.items()  # elsewhere a store may have no other name for it
+        if former not in given.states and _is_placed(what) and ("table" in what or what.get("store") == "memory")
+    }
+    new = {name: what for name, what in given.states.items() if name not in stored.states}
+    alike = {former: [name for name in new if _is_like(lacking[former], new[name])] for former in lacking}
+    found = {}
+    for former, names in alike.items():
+        same = [name for name in names if _is_in_its_table(lacking[former], new[name])]
+        if len(same) == 1:
+            found[former] = same[0]
+    taken = {name for name, what in new.items() if any(_is_in_its_table(each, what) for each in lacking.values())}
+    rest = {former: [name for name in alike[former] if name not in taken] for former in lacking.keys() - found.keys()}
+    for former, names in rest.items():
+        if len(names) == 1 and sum(names[0] in others for others in rest.values()) == 1:
+            found[former] = names[0]
+    return {former: found[former] for former in stored.states if former in found}
 
 
 def table_to_say(stored: TopologySpec, given: TopologySpec, former: str, name: str) -> str | None:
@@ -175,6 +187,12 @@ def _problem_of_stored(stored: TopologySpec, former: str, name: str) -> str | No
 def _is_placed(what: Description) -> bool:
     """Whether it is a state that stands at a txid."""
     return what.get("kind") != SINK and LEVEL not in what
+
+
+def _is_in_its_table(stored: Description, given: Description) -> bool:
+    """Whether both name one table of one place, whatever else differs."""
+    parts = (stored.keys() | given.keys()) - {"keys", "values", "kind"}
+    return "table" in stored and all(stored.get(part) == given.get(part) for part in parts)
 
 
 def _is_like(stored: Description, given: Description) -> bool:
