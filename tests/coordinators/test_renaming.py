@@ -663,24 +663,138 @@ def test_a_state_that_was_restored_to_long_before_the_rename_is_refused_as_any_o
     assert scene.positions() == {"balances", "sums"}
 
 
-def test_a_ledger_that_was_restored_to_before_the_rename_is_refused_by_both_versions(tmp_path: Path) -> None:
-    scene = made(tmp_path, APART)
-    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup")
+def restored_to_before_the_rename(folder: Path, places: frozenset[str]) -> Renamed:
+    """The ledger knows the former name, a place of its own has the new one; what the ledger knew since is gone."""
+    scene = made(folder, places)
+    shutil.copy(folder / "ledger.sqlite", folder / "backup")
     scene.rename()
-    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "newer")
-    shutil.copy(tmp_path / "backup", tmp_path / "ledger.sqlite")
+    scene.more()
+    scene.go_on_as("sums")
+    shutil.copy(folder / "ledger.sqlite", folder / "newer")
+    shutil.copy(folder / "backup", folder / "ledger.sqlite")
+    return scene
+
+
+def test_a_ledger_that_was_restored_to_before_the_rename_is_refused_by_all_versions(tmp_path: Path) -> None:
+    scene = restored_to_before_the_rename(tmp_path, APART)
     before = everything(scene)
-    with pytest.raises(MismatchError, match="belongs to state 'sums' of topology 'payments'"):
+    with pytest.raises(MismatchError, match=r"belongs to state 'sums' .* restored to a point before it was renamed"):
         scene.go_on()
     with pytest.raises(MismatchError, match="trident evolve"):
         scene.go_on_as("sums")
-    with pytest.raises(MismatchError, match=r"stands under that name already.*restore both to the same point"):
+    with pytest.raises(MismatchError, match=r"belongs to state 'sums' .*already.*restore both to the same point"):
         scene.rename()
+    with pytest.raises(MismatchError, match=r"belongs to state 'sums' .* restored to a point before it was renamed"):
+        scene.rename("third")
     assert everything(scene) == before
     shutil.copy(tmp_path / "newer", tmp_path / "ledger.sqlite")
     scene.more()
     scene.go_on_as("sums")
     scene.require_whole()
+
+
+@pytest.mark.parametrize("then", [None, "cut off"])
+@pytest.mark.parametrize("places", [MIXED, APART], ids=["one beside, one apart", "apart"])
+@pytest.mark.parametrize("told_by", ["totals", "sums", "evolve", "third"])
+def test_the_way_out_of_a_ledger_that_was_restored_to_before_the_rename(
+    told_by: str, places: frozenset[str], then: str | None, tmp_path: Path
+) -> None:
+    """Whoever is asked names it: the version with the former name resets, and the rename is given once more."""
+    scene = restored_to_before_the_rename(tmp_path, places)
+    words = told(scene, told_by)
+    if then == "cut off":
+        plan = scene.version("totals").plan()
+        with dying_at(CrashPoint.AFTER_FOLLOWING):
+            reset_topology(
+                plan.spec,
+                plan.targets,
+                scene.ledger(),
+                keep_rows=False,
+                start="earliest",
+                options=OPTIONS,
+                ledger_lost=True,
+            )
+        scene.let_go()
+    assert carry_out(Runs(scene, "totals"), scene.folder, words["lost clear"], {}) == 0
+    assert scene.positions() == {"balances", "totals"}
+    scene.go_on()
+    scene.require_whole()
+    with pytest.raises(MismatchError) as refused:
+        scene.go_on_as("sums")
+    assert carry_out(Runs(scene, "sums"), scene.folder, commands_in(str(refused.value))["evolve"], {}) == 0
+    scene.more()
+    scene.go_on_as("sums")
+    scene.require_whole()
+    assert scene.positions() == {"balances", "sums"}
+
+
+def told(scene: Renamed, told_by: str) -> dict[str, list[str]]:
+    """Return the commands that a refusal names, carried out up to the one that resets."""
+    with pytest.raises(MismatchError) as refused:
+        if told_by == "evolve":
+            scene.rename()
+        elif told_by == "third":
+            scene.rename("third")
+        else:
+            scene.go_on_as(told_by)
+    words = commands_in(str(refused.value))
+    if told_by != "sums":
+        return words
+    with pytest.raises(MismatchError):
+        scene.go_on_as("sums")
+    return told(scene, "evolve")
+
+
+def test_beside_a_lost_ledger_rows_are_kept_under_the_name_that_it_knows(tmp_path: Path) -> None:
+    scene = restored_to_before_the_rename(tmp_path, APART)
+    kept, plan = scene.rows("totals"), scene.version("totals").plan()
+    for _ in range(2):
+        reset_topology(
+            plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="earliest", options=OPTIONS, ledger_lost=True
+        )
+    assert scene.rows("totals") == kept
+    assert scene.positions() == {"balances", "totals"}
+
+
+def test_beside_a_lost_ledger_a_state_of_another_incarnation_goes_back_to_its_name(tmp_path: Path) -> None:
+    """What the ledger knew since was a rename and a reset."""
+    scene = restored_to_before_the_rename(tmp_path, APART)
+    shutil.copy(tmp_path / "newer", tmp_path / "ledger.sqlite")
+    plan = scene.version().plan()
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    shutil.copy(tmp_path / "backup", tmp_path / "ledger.sqlite")
+    words = told(scene, "totals")
+    assert carry_out(Runs(scene, "totals"), scene.folder, words["lost clear"], {}) == 0
+    assert scene.positions() == {"balances", "totals"}
+    scene.go_on()
+    scene.require_whole()
+
+
+@pytest.mark.parametrize("bearer", ["taken out", "beside it"])
+def test_a_name_that_the_ledger_or_the_version_knows_is_no_later_one(bearer: str, tmp_path: Path) -> None:
+    """What another state holds is not given to this one by a ledger that was lost."""
+    scene = made(tmp_path, APART)
+    others = SqliteState("sums", path=tmp_path / "others.sqlite", table="others")
+    job = make_job(scene.topic, *scene.states(), others)
+    run(job, scene.ledger())
+    if bearer == "taken out":
+        plan = job.plan()
+        drop_from_topology(plan.spec, plan.targets, scene.ledger(), "sums", OPTIONS)
+        job = scene.version("totals")
+    with sqlite3.connect(scene.file("totals")) as connection:
+        connection.execute("UPDATE trident_applied SET state = 'sums'")
+    plan, before = job.plan(), everything(scene)
+    with pytest.raises(MismatchError, match="belongs to state 'sums'"):
+        reset_topology(
+            plan.spec,
+            plan.targets,
+            scene.ledger(),
+            keep_rows=False,
+            start="earliest",
+            options=OPTIONS,
+            ledger_lost=True,
+        )
+    assert everything(scene) == before
 
 
 __all__ = ["Renamed", "agree_to_rename", "made"]
