@@ -87,7 +87,7 @@ class TakeOver:
         self.repeater = repeater
         self._clock = clock or SystemClock()
         self._read: Snapshot | None = None
-        self._owners: dict[str, Owner] = {}  # whose each state is by its own word, beside a ledger that was lost
+        self._owners: dict[str, Owner] = {}  # whose each state is by its own word, which a reset may change
         self._is_registered = False
 
     @property
@@ -145,9 +145,8 @@ class TakeOver:
                 positions[name] = self.repeater.call(f"looking at state {name!r}", look)
         noted = self.plain.look(topology)
         require_one_place({**self.stores, **self.plain.stores}, self.repeater)
-        if ledger_lost:  # a person has said that what the ledger does not know was there
-            self._owners = {name: found.owner for name, found in positions.items() if found is not None}
-        else:
+        self._owners = {name: found.owner for name, found in positions.items() if found is not None}
+        if not ledger_lost:  # else a person has said that what the ledger does not know was there
             self.unless_fenced(partial(require_known, seen, {**positions, **noted}))
             require_names(self.spec, seen.added, positions)
         reached(CrashPoint.AFTER_LOOKING)

@@ -43,8 +43,8 @@ _RAISE = text("""
        OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
 
 _RESTORED = (
-    ". But where that is a later name of this very state, and its ledger was restored to a point before it was renamed, "
-    f"restore both to the same point; if the ledger is lost for good, stop what runs with it and {RESET_LOST}"
+    ". But where that is a later name of this very state, and its ledger was restored to a point before it was "
+    f"renamed, restore both to the same point; if the ledger is lost for good, stop what runs with it and {RESET_LOST}"
 )
 
 _DELETE = text("DELETE FROM trident_applied WHERE topology = :topology AND state = :state")

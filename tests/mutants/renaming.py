@@ -27,6 +27,13 @@ RENAMING: Final = (
         (f"{_LIFE}::test_while_a_refusal_waits_or_a_divert_is_held_nothing_is_renamed",),
     ),
     Mutant(
+        "columns that come with a new name wait for the start",
+        "coordinators/decisions/renaming.py",
+        "    tell_columns(version.stores, recorded)\n",
+        "    pass\n",
+        (f"{_LIFE}::test_columns_that_come_with_the_name_wait_for_the_start",),
+    ),
+    Mutant(
         "a name that stands for something is no state's new one",
         "coordinators/decisions/renaming.py",
         "            renaming.check_free(topology)\n",
@@ -107,6 +114,29 @@ RENAMING: Final = (
         (f"{_LIFE}::test_the_last_done_txid_is_taken_back_under_the_new_name",),
     ),
     Mutant(
+        "a pin that is the last one done again is read by the present names",
+        "coordinators/ledger/sql/taking_back.py",
+        "        pin_renamed(pin, spec.renamed),\n",
+        "        pin,\n",
+        (f"{_LIFE}::test_txids_are_taken_back_one_after_the_other_behind_a_rename",),
+    ),
+    Mutant(
+        "a txid that is pinned again is stored by the present names",
+        "coordinators/ledger/sql/taking_back.py",
+        "    write_one(connection, update(PIN)",
+        "    (connection, update(PIN)",
+        (f"{_LEDGER}::test_each_txid_that_is_taken_back_goes_by_the_present_names",),
+    ),
+    Mutant(
+        "in the memory ledger a pin that is taken back goes by the present names",
+        "coordinators/ledger/memory/taking_back.py",
+        "replace(pin_renamed(row.pin, entry.spec.renamed), plan",
+        "replace(row.pin, plan",
+        (
+            "tests/ledger/test_memory_ledger.py::TestMemoryLedger::test_each_txid_that_is_taken_back_goes_by_the_present_names",
+        ),
+    ),
+    Mutant(
         "a ledger in a database renames behind what is done only",
         "coordinators/ledger/sql/registration.py",
         "    check_drop(progress, decision, read_decisions(connection, owner, progress.done))\n"
@@ -137,11 +167,11 @@ RENAMING: Final = (
         (f"{_LIFE}::test_a_name_that_the_ledger_or_the_version_knows_is_no_later_one",),
     ),
     Mutant(
-        "beside a lost ledger a state of an unknown incarnation follows",
+        "a state of another incarnation follows under that one, for a reset to change",
         "coordinators/holding/takeover.py",
         "                lying = self._owners.get(name, owner)\n",
         "                lying = owner\n",
-        (f"{_LIFE}::test_beside_a_lost_ledger_a_state_of_another_incarnation_goes_back_to_its_name",),
+        (f"{_LIFE}::test_a_state_that_was_restored_to_before_a_reset_and_a_rename_is_emptied_by_the_reset",),
     ),
     Mutant(
         "a rename to the name that its table bears says what leads out",

@@ -143,7 +143,7 @@ class RenamingContract:
     def test_a_name_is_free_unless_something_stands_under_it(self, harness: StateHarness) -> None:
         store = apart(harness)
         _renaming(_renaming(store).under(OTHER)).check_free(OWNER.topology)
-        with pytest.raises(MismatchError, match="stands under that name already|belongs to state .* already"):
+        with pytest.raises(MismatchError, match=r"stands under that name already|belongs to state .* already"):
             _renaming(store).check_free(OWNER.topology)
 
     def test_it_says_under_which_names_it_stands(self, harness: StateHarness) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from trident.base.advice import RENAME
 from trident.base.errors import MismatchError
 from trident.coordinators.ledger.rules.columns import keys_in, values_in
-from trident.coordinators.pinned import StatePin
+from trident.coordinators.pinned import Pin, StatePin
 from trident.coordinators.registered import LEVEL, SINK, Birth, Renamed, TopologySpec
 
 Renames = Mapping[str, str]
@@ -85,6 +85,11 @@ def with_renamed(
 def states_renamed(states: Sequence[StatePin], renames: Renames) -> tuple[StatePin, ...]:
     """Return what a pin says of its states under their new names."""
     return tuple(replace(item, state=renames.get(item.state, item.state)) for item in states)
+
+
+def pin_renamed(pin: Pin, renamed: Sequence[Renamed]) -> Pin:
+    """Return a pin that was made before a rename with its states under their present names."""
+    return replace(pin, states=states_renamed(pin.states, {each.former: each.state for each in renamed}))
 
 
 def are_done(renamed: Sequence[Renamed], renames: Renames) -> bool:
