@@ -75,6 +75,25 @@ def test_two_states_do_not_become_one() -> None:
         with_renamed(stored, (), {"a": "c", "b": "c"}, 1)
 
 
+def test_new_names_that_differ_in_case_only_are_one() -> None:
+    stored, renames = spec({"a": what(), "b": what("other")}), {"a": "SUMS", "b": "sums"}
+    with pytest.raises(MismatchError, match="can't have one name"):
+        as_before(stored, spec({"SUMS": what(), "sums": what("other")}), renames)
+    with pytest.raises(MismatchError, match="can't have one name"):
+        with_renamed(stored, (), renames, 1)
+
+
+def test_a_former_name_in_another_case_is_used_up_too() -> None:
+    stored, _ = with_renamed(spec({"a": what()}), (), {"a": "b"}, 4)
+    with pytest.raises(MismatchError, match=r"'A': that is, but for its case, 'a', the former name of .* another name"):
+        refuse_former(stored, spec({"A": what("new"), "b": what()}))
+    with pytest.raises(MismatchError, match=r"--rename-state b=A\)"):
+        refuse_former(stored, spec({"A": what()}))
+    as_before(stored, spec({"A": what()}), {"b": "A"})
+    own, _ = with_renamed(spec({"a": what()}), (), {"a": "A"}, 4)
+    refuse_former(own, spec({"A": what()}))
+
+
 def test_all_that_bears_the_name_bears_the_new_one() -> None:
     birth = Birth("a", 3, True, (ColumnBirth("n", 5),), ("m",))
     stored = spec({"a": what(), "b": what("other")})

@@ -83,6 +83,20 @@ RENAMING: Final = (
         (_RULES,),
     ),
     Mutant(
+        "two new names differ in more than their case",
+        "coordinators/ledger/rules/renaming.py",
+        "    return len({name.casefold() for name in names}) < len(names)\n",
+        "    return len(set(names)) < len(names)\n",
+        (f"{_RULES}::test_new_names_that_differ_in_case_only_are_one",),
+    ),
+    Mutant(
+        "a former name is used up in whatever case",
+        "coordinators/ledger/rules/renaming.py",
+        "if name.casefold() == each.former.casefold()), None)\n",
+        "if name == each.former), None)\n",
+        (f"{_RULES}::test_a_former_name_in_another_case_is_used_up_too",),
+    ),
+    Mutant(
         "what stands at no txid is not renamed",
         "coordinators/ledger/rules/renaming.py",
         '    return what.get("kind") != SINK and LEVEL not in what\n',

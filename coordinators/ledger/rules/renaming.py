@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.advice import RENAME
@@ -50,7 +50,7 @@ def as_before(stored: TopologySpec, given: TopologySpec, renames: Renames) -> To
                 f"state {former!r} of topology {stored.name!r} can't be renamed to {name!r}: {problem}. {_UNCHANGED}"
             )
     formers = {name: former for former, name in renames.items()}
-    if len(formers) < len(renames):
+    if _are_one(renames.values()):
         raise MismatchError(f"two states of topology {stored.name!r} can't have one name. {_UNCHANGED}")
     return replace(given, states={formers.get(name, name): what for name, what in given.states.items()})
 
@@ -70,7 +70,7 @@ def with_renamed(
                 f"state {former!r} of topology {stored.name!r} can't be renamed to {name!r}: {problem}. {_UNCHANGED}"
             )
     states = {renames.get(name, name): what for name, what in stored.states.items()}
-    if len(states) < len(stored.states):
+    if len(states) < len(stored.states) or _are_one(renames.values()):
         raise MismatchError(f"two states of topology {stored.name!r} can't have one name. {_UNCHANGED}")
     known = {each.former: replace(each, state=renames.get(each.state, each.state)) for each in stored.renamed}
     known.update({former: Renamed(former, name, done) for former, name in renames.items()})
@@ -100,15 +100,18 @@ def are_done(renamed: Sequence[Renamed], renames: Renames) -> bool:
 def refuse_former(stored: TopologySpec, given: TopologySpec) -> None:
     """Raise MismatchError for a version that has a state under a former name: what is there has another one now."""
     for each in stored.renamed:
-        if each.former not in given.states or each.former in stored.states:
+        new = (name for name in given.states if name not in stored.states)
+        name = next((name for name in new if name.casefold() == each.former.casefold()), None)
+        if name is None:
             continue
+        of_case = "" if name == each.former else f", but for its case, {each.former!r},"
         said = (
-            f"topology {stored.name!r} can't have a state or sink {each.former!r}: that is the former name of state "
+            f"topology {stored.name!r} can't have a state or sink {name!r}: that is{of_case} the former name of state "
             f"{each.state!r}, which was renamed after txid {each.txid}. {_UNCHANGED}"
         )
         if each.state in given.states or each.state not in stored.states:
             raise MismatchError(f"{said} Give what is new another name, and a place of its own.")
-        back = rename_way({each.state: each.former})
+        back = rename_way({each.state: name})
         raise MismatchError(
             f"{said} Start the version that has {each.state!r}; or go back to the former name with this one ({back})."
         )
@@ -187,6 +190,11 @@ def _problem_of_stored(stored: TopologySpec, former: str, name: str) -> str | No
         if other.casefold() == name.casefold() and not is_its_own:
             return f"{why}; give it another name"
     return None
+
+
+def _are_one(names: Collection[str]) -> bool:
+    """Whether two of them differ in case at most."""
+    return len({name.casefold() for name in names}) < len(names)
 
 
 def _is_placed(what: Description) -> bool:
