@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from trident.base.advice import RESET_LOST
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import Epoch, Owner
 
@@ -23,6 +24,9 @@ class Renames(Protocol):
 
     def lies_under(self, topology: str, name: str) -> bool:
         """Tell whether what stands in this place stands there under that name; changes nothing and makes nothing."""
+
+    def names(self, topology: str) -> tuple[str, ...]:
+        """Return the names under which what stands in this place stands in that topology; see `lies_under`."""
 
     def check_free(self, topology: str) -> None:
         """Raise MismatchError where its own name stands for something already, here or elsewhere in its database.
@@ -55,4 +59,15 @@ def not_free(name: str, topology: str) -> MismatchError:
         f"no state can be renamed to {name!r}: where it lives something of topology {topology!r} stands under that "
         "name already, so this ledger is not the one that it was written with, or was restored to a point before that. "
         "Nothing was changed: correct the address, restore both to the same point, or give the state a third name"
+    )
+
+
+def there_already(name: str, topology: str, table: str) -> MismatchError:
+    """Return what is said where the new name stands for the very table whose state is to have it."""
+    return MismatchError(
+        f"no state can be renamed to {name!r}: table {table!r} belongs to state {name!r} of topology {topology!r} "
+        "already, so the ledger is not the one that it was written with, or was restored to a point before that. "
+        f"Nothing was changed: correct the address, or restore both to the same point; if the ledger is lost for good, "
+        f"stop what runs with it and, with the version that has the former name, {RESET_LOST}. Then the state has that "
+        "name again, and the rename can be given once more"
     )

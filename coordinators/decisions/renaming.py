@@ -12,6 +12,7 @@ from trident.base.identity import Epoch
 from trident.base.names import check_name
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.holding.carrying_out import has_open
+from trident.coordinators.holding.evolving import tell_columns
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.renaming import follow
 from trident.coordinators.holding.takeover import TakeOver
@@ -101,6 +102,8 @@ def decide_rename(version: Version, renames: Renames, agree: AgreeToRename = agr
     record = partial(ledger.rename, snapshot.owner, epoch, decision, dict(renames))
     taking.repeater.call("renaming states", record)
     reached(CrashPoint.AFTER_RENAMING, snapshot.done)
+    recorded = taking.repeater.call("reading the ledger", partial(ledger.look, epoch, version.spec))
+    tell_columns(version.stores, recorded)
     require_newest = partial(_require_newest, version)
     for former, name in sorted(renames.items()):
         follow(version.stores[name], former, snapshot.owner, epoch, version.repeater, require_newest)

@@ -15,7 +15,8 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.holding.evolving import tell_columns
 from trident.coordinators.holding.fencing import raise_fence
-from trident.coordinators.registered import Snapshot
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.state.renaming import renaming_of
 from trident.state.target import Target
@@ -35,6 +36,30 @@ def as_they_lie(stores: Mapping[str, Target], seen: Snapshot, repeater: Repeater
         asked = f"looking for state {each.state!r} under its former name"
         if repeater.call(asked, partial(renaming.lies_under, seen.owner.topology, each.former)):
             lying[each.state] = renaming.under(each.former)
+    tell_columns(lying, seen)
+    return {**stores, **lying}
+
+
+def under_later_names(
+    stores: Mapping[str, Target], seen: Snapshot, spec: TopologySpec, ledger: Ledger, epoch: Epoch, repeater: Repeater
+) -> dict[str, Target]:
+    """Return the states, and those that lie in their very table under a name that came later; changes nothing.
+
+    A person has said that the ledger was lost: it was restored to before they were renamed. A name that it knows, or
+    that the version has, is another one's.
+    """
+    stored = repeater.call("reading the ledger", partial(ledger.described, epoch, spec.name))
+    names = {*stored.states, *spec.states, *(each.state for each in stored.dropped)}
+    names.update(each.former for each in stored.renamed)
+    lying: dict[str, Target] = {}
+    for name in sorted(stores.keys() & {birth.state for birth in seen.births}):
+        renaming = stores[name].capabilities.renaming
+        if renaming is None:
+            continue
+        asked = f"looking for state {name!r} under a later name"
+        found = repeater.call(asked, partial(renaming.names, seen.owner.topology))
+        if len(found) == 1 and found[0] not in names:
+            lying[name] = renaming.under(found[0])
     tell_columns(lying, seen)
     return {**stores, **lying}
 

@@ -9,7 +9,7 @@ from functools import partial
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RetryableError
-from trident.base.identity import Epoch
+from trident.base.identity import Epoch, Owner
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_losses
 from trident.coordinators.batches.outcome import outcome_of_pin
@@ -32,7 +32,7 @@ from trident.coordinators.holding.naming import require_names
 from trident.coordinators.holding.places import require_one_place
 from trident.coordinators.holding.plain_stores import PlainStores
 from trident.coordinators.holding.refused import refused_start
-from trident.coordinators.holding.renaming import as_they_lie, follow
+from trident.coordinators.holding.renaming import as_they_lie, follow, under_later_names
 from trident.coordinators.holding.standing import (
     Standing,
     known_without_position,
@@ -89,6 +89,7 @@ class TakeOver:
         self._clock = clock or SystemClock()
         self._waited_for = waited_for
         self._read: Snapshot | None = None
+        self._owners: dict[str, Owner] = {}  # whose each state is by its own word, which a reset may change
         self._is_registered = False
 
     @property
@@ -134,6 +135,8 @@ class TakeOver:
         require_not_forgotten(seen)
         tell_columns(self._named, seen)
         self.stores = as_they_lie(self._named, seen, self.repeater)
+        if ledger_lost and not seen.added.topology:
+            self.stores = under_later_names(self.stores, seen, self.spec, self.ledger, self.epoch, self.repeater)
         if registers:
             require_not_killed(self.ledger, seen, self.epoch, self.repeater)
             require_not_forgotten_meanwhile(topology, seen.added.forgotten_in, self._waited_for)
@@ -145,6 +148,7 @@ class TakeOver:
                 positions[name] = self.repeater.call(f"looking at state {name!r}", look)
         noted = self.plain.look(topology)
         require_one_place({**self.stores, **self.plain.stores}, self.repeater)
+        self._owners = {name: found.owner for name, found in positions.items() if found is not None}
         if not ledger_lost:  # else a person has said that what the ledger does not know was there
             self.unless_fenced(partial(require_known, seen, {**positions, **noted}))
             require_names(self.spec, seen.added, positions)
@@ -176,7 +180,8 @@ class TakeOver:
         for name, store in self.stores.items():
             raise_fence(store, owner, self.epoch, self.repeater, self._require_newest)
             if store is not self._named[name]:
-                follow(self._named[name], store.name, owner, self.epoch, self.repeater, self._require_newest)
+                lying = self._owners.get(name, owner)
+                follow(self._named[name], store.name, lying, self.epoch, self.repeater, self._require_newest)
         self.stores = {name: self._named[name] for name in self.stores}
         self.plain.raise_fences(owner, self.epoch, self._require_newest)
         self.read()
@@ -206,8 +211,7 @@ class TakeOver:
     def finish_reset(self) -> None:
         """Finish a recorded reset that was cut off.
 
-        Raises `MismatchError` when the rows that it was to keep are not there any more, with the reset that takes its
-        place.
+        Raises `MismatchError`, with the reset that takes its place, where the rows that it was to keep are gone.
         """
         if self.snapshot.open_reset is not None:
             self.carry_out_reset(self.snapshot.open_reset)
@@ -263,8 +267,7 @@ class TakeOver:
 
     def positions(self) -> dict[str, Position | None]:
         """Return where every state stands by its own word."""
-        topology = self.snapshot.owner.topology
-        return {name: store.position(topology) for name, store in self.stores.items()}
+        return {name: store.position(self.spec.name) for name, store in self.stores.items()}
 
     def require_no_refusal(self, standing: Standing) -> None:
         """Raise DecisionNeededError while a refusal waits for a person; says what is where and which commands go on."""

@@ -30,6 +30,10 @@ class MemoryRenaming:
         with self.place.database.transaction() as transaction:
             return self._of(name).position(transaction, topology) is not None
 
+    def names(self, topology: str) -> tuple[str, ...]:
+        """Return its own name, if something stands there: here another name is another place."""
+        return (self.place.name,) if self.lies_under(topology, self.place.name) else ()
+
     def check_free(self, topology: str) -> None:
         """Raise MismatchError where its own name has a position or rows."""
         with self.place.database.transaction() as transaction:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
+from trident.base.advice import RESET_LOST
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.positions import Position
@@ -40,6 +41,11 @@ _RAISE = text("""
     ON CONFLICT (topology) DO UPDATE SET epoch = excluded.epoch, token = excluded.token
     WHERE trident_state_fence.epoch < excluded.epoch
        OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
+
+_RESTORED = (
+    ". But where that is a later name of this very state, and its ledger was restored to a point before it was "
+    f"renamed, restore both to the same point; if the ledger is lost for good, stop what runs with it and {RESET_LOST}"
+)
 
 _DELETE = text("DELETE FROM trident_applied WHERE topology = :topology AND state = :state")
 
@@ -150,8 +156,13 @@ class Applied:
             if (other, state) != (topology, self.state):
                 raise MismatchError(
                     f"table {self.table!r} belongs to state {state!r} of topology {other!r}, not to state "
-                    f"{self.state!r} of topology {topology!r}; nothing was changed: use another table"
+                    f"{self.state!r} of topology {topology!r}; nothing was changed: use another table{self.or_restored}"
                 )
+
+    @property
+    def or_restored(self) -> str:
+        """What else is said of a table that has another holder: a sink has no other name."""
+        return "" if self.is_sink else _RESTORED
 
     def holders(self, connection: Connection) -> list[tuple[str, str]]:
         """Return every (topology, state) that has this table, by whatever name it knows it."""

@@ -12,7 +12,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.databases.base import SqlTransaction
 from trident.state.positions import stands
-from trident.state.renaming import not_free
+from trident.state.renaming import not_free, there_already
 from trident.state.tables.place import SqlPlace
 from trident.state.tables.versions import META_TABLES
 from trident.state.target import Target
@@ -31,19 +31,25 @@ class TableRenaming:
 
     def lies_under(self, topology: str, name: str) -> bool:
         """Tell whether this table's position bears that name."""
+        return name in self.names(topology)
+
+    def names(self, topology: str) -> tuple[str, ...]:
+        """Return the names that this table's position bears."""
         place = self.place
 
-        def found(transaction: SqlTransaction) -> bool:
+        def found(transaction: SqlTransaction) -> tuple[str, ...]:
             connection = transaction.connection
             if not META_TABLES.version_of(connection):
-                return False
-            return (topology, name) in place.applied.holders(connection)
+                return ()
+            return tuple(sorted(state for other, state in place.applied.holders(connection) if other == topology))
 
         return rolled_back(place.database.transaction(), found)
 
     def check_free(self, topology: str) -> None:
         """Raise MismatchError where any table's position bears its own name."""
         place = self.place
+        if self.lies_under(topology, place.name):
+            raise there_already(place.name, topology, place.table)
 
         def is_taken(transaction: SqlTransaction) -> bool:
             connection = transaction.connection

@@ -42,7 +42,7 @@ def _refuse_shared(connection: Connection, place: SqlPlace) -> None:
         if state != place.name:
             raise MismatchError(
                 f"table {place.table!r} belongs to state {state!r} of topology {topology!r}, not to state "
-                f"{place.name!r}; nothing was changed: use another table"
+                f"{place.name!r}; nothing was changed: use another table{place.applied.or_restored}"
             )
     for topology, state, table in place.applied.others(connection):
         if helper_table(STAGING, table) == place.staging:

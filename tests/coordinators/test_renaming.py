@@ -13,6 +13,8 @@ import pytest
 
 from tests.cli.advised import carry_out, commands_in
 from tests.coordinators.fakes import ListJob, Topic, make_job
+from tests.coordinators.other_columns import FIRST, GROWN, TURNED
+from tests.coordinators.other_columns import version as columns_of
 from tests.coordinators.test_decisions import APART, MIXED, SHORTCUT, Scene, dying_at
 from tests.coordinators.test_run import OPTIONS, run
 from tests.state.harnesses import DictMap
@@ -36,9 +38,11 @@ from trident.coordinators.decisions.commands import (
 from trident.coordinators.decisions.renaming import RenameProspect, agree_to_rename
 from trident.coordinators.decisions.taking_back import agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision
+from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
 from trident.state import BackingMapState, SqliteState, StateKind
+from trident.state.layout import StateLayout
 from trident.state.target import State
 
 RENAMING = [
@@ -134,6 +138,17 @@ def test_the_command_that_the_refused_start_names_renames_it(scene: Renamed) -> 
     scene.more()
     scene.go_on_as("sums")
     scene.require_whole()
+
+
+def test_the_advised_command_pairs_states_by_their_tables(scene: Renamed) -> None:
+    """The version lists them in the other order, each with its very table."""
+    job = with_both_renamed(scene)
+    job = make_job(scene.topic, *reversed(job.states))
+    with pytest.raises(MismatchError) as refused:
+        run(job, scene.ledger())
+    words = commands_in(str(refused.value))["evolve"]
+    assert sorted(words[3::2]) == ["balances=new balances", "totals=new totals"]
+    assert "table=" not in str(refused.value).partition("by another name")[2]
 
 
 @dataclass
@@ -307,6 +322,26 @@ def test_the_last_done_txid_is_taken_back_under_the_new_name(tmp_path: Path) -> 
     decide_topology(plan.spec, plan.targets, scene.ledger(), wanted, OPTIONS, plan.spouts, agree_to_undo)
     assert scene.rows("totals") == scene.rows("balances") == before
     scene.go_on_as("sums")
+    scene.require_whole()
+
+
+@pytest.mark.parametrize("name", ["totals", "sums", "back"])
+def test_txids_are_taken_back_one_after_the_other_behind_a_rename(name: str, tmp_path: Path) -> None:
+    scene, stood = made(tmp_path, APART), []
+    for number in range(2):
+        stood.append(scene.rows("totals"))
+        scene.topic.partitions[0].append((f"x{number}", 7))
+        scene.go_on()
+    if name != "totals":
+        scene.rename()
+    if name == "back":
+        scene.rename("totals", "sums")
+    plan = scene.version("sums" if name == "sums" else "totals").plan()
+    for txid in (4, 3):
+        wanted = WantedDecision(DecisionKind.UNDO, txid)
+        decide_topology(plan.spec, plan.targets, scene.ledger(), wanted, OPTIONS, plan.spouts, agree_to_undo)
+        assert scene.rows("totals") == scene.rows("balances") == stood.pop()
+    scene.go_on_as("sums" if name == "sums" else "totals")
     scene.require_whole()
 
 
@@ -652,24 +687,166 @@ def test_a_state_that_was_restored_to_long_before_the_rename_is_refused_as_any_o
     assert scene.positions() == {"balances", "sums"}
 
 
-def test_a_ledger_that_was_restored_to_before_the_rename_is_refused_by_both_versions(tmp_path: Path) -> None:
+def test_a_state_that_was_restored_to_before_a_reset_and_a_rename_is_emptied_by_the_reset(tmp_path: Path) -> None:
     scene = made(tmp_path, APART)
-    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup")
+    shutil.copy(scene.file("totals"), tmp_path / "backup")
+    plan = scene.version("totals").plan()
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    scene.go_on()
     scene.rename()
-    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "newer")
-    shutil.copy(tmp_path / "backup", tmp_path / "ledger.sqlite")
+    shutil.copy(tmp_path / "backup", scene.file("totals"))
+    with pytest.raises(MismatchError, match=r"belongs to incarnation") as said:
+        scene.go_on_as("sums")
+    assert carry_out(Runs(scene, "sums"), scene.folder, commands_in(str(said.value))["clear"], {}) == 0
+    assert scene.positions() == {"balances", "sums"}
+    scene.go_on_as("sums")
+    scene.require_whole()
+
+
+@pytest.mark.parametrize("apart", [True, False], ids=["apart", "beside"])
+@pytest.mark.parametrize("layout", [GROWN, TURNED], ids=["grown", "turned"])
+def test_columns_that_come_with_the_name_wait_for_the_start(layout: StateLayout, apart: bool, tmp_path: Path) -> None:
+    ledger, topic = tmp_path / "ledger.sqlite", Topic([[("a", 1), ("b", 2)]])
+    path = tmp_path / "apart.sqlite" if apart else None
+
+    def job(name: str, layout: StateLayout) -> RunnableTopology:
+        return columns_of(topic, SqliteState(name, path=path, table="sums"), layout)
+
+    TopologyRun(job("sums", FIRST), SqliteLedger(ledger), OPTIONS).run()
+    renamed = job("totals", layout)
+    rename_states(renamed.spec, renamed.targets, SqliteLedger(ledger), {"sums": "totals"}, OPTIONS)
+    columns = [str(row[1]) for row in Renamed.asked(path or ledger, "PRAGMA table_info(sums)")]
+    assert "twice" not in columns
+    topic.partitions[0].append(("a", 5))
+    TopologyRun(job("totals", layout), SqliteLedger(ledger), OPTIONS).run()
+    rows = Renamed.asked(path or ledger, "SELECT account, n, total FROM sums")
+    assert {row[0]: row[1:] for row in rows} == topic.expected()
+
+
+def restored_to_before_the_rename(folder: Path, places: frozenset[str]) -> Renamed:
+    """The ledger knows the former name, a place of its own has the new one; what the ledger knew since is gone."""
+    scene = made(folder, places)
+    shutil.copy(folder / "ledger.sqlite", folder / "backup")
+    scene.rename()
+    scene.more()
+    scene.go_on_as("sums")
+    shutil.copy(folder / "ledger.sqlite", folder / "newer")
+    shutil.copy(folder / "backup", folder / "ledger.sqlite")
+    return scene
+
+
+def test_a_ledger_that_was_restored_to_before_the_rename_is_refused_by_all_versions(tmp_path: Path) -> None:
+    scene = restored_to_before_the_rename(tmp_path, APART)
     before = everything(scene)
-    with pytest.raises(MismatchError, match="belongs to state 'sums' of topology 'payments'"):
+    with pytest.raises(MismatchError, match=r"belongs to state 'sums' .* restored to a point before it was renamed"):
         scene.go_on()
     with pytest.raises(MismatchError, match="trident evolve"):
         scene.go_on_as("sums")
-    with pytest.raises(MismatchError, match=r"stands under that name already.*restore both to the same point"):
+    with pytest.raises(MismatchError, match=r"belongs to state 'sums' .*already.*restore both to the same point"):
         scene.rename()
+    with pytest.raises(MismatchError, match=r"belongs to state 'sums' .* restored to a point before it was renamed"):
+        scene.rename("third")
     assert everything(scene) == before
     shutil.copy(tmp_path / "newer", tmp_path / "ledger.sqlite")
     scene.more()
     scene.go_on_as("sums")
     scene.require_whole()
+
+
+@pytest.mark.parametrize("then", [None, "cut off"])
+@pytest.mark.parametrize("places", [MIXED, APART], ids=["one beside, one apart", "apart"])
+@pytest.mark.parametrize("told_by", ["totals", "sums", "evolve", "third"])
+def test_the_way_out_of_a_ledger_that_was_restored_to_before_the_rename(
+    told_by: str, places: frozenset[str], then: str | None, tmp_path: Path
+) -> None:
+    """Whoever is asked names it: the version with the former name resets, and the rename is given once more."""
+    scene = restored_to_before_the_rename(tmp_path, places)
+    words = told(scene, told_by)
+    if then == "cut off":
+        plan = scene.version("totals").plan()
+        with dying_at(CrashPoint.AFTER_FOLLOWING):
+            reset_topology(
+                plan.spec,
+                plan.targets,
+                scene.ledger(),
+                keep_rows=False,
+                start="earliest",
+                options=OPTIONS,
+                ledger_lost=True,
+            )
+        scene.let_go()
+    assert carry_out(Runs(scene, "totals"), scene.folder, words["lost clear"], {}) == 0
+    assert scene.positions() == {"balances", "totals"}
+    scene.go_on()
+    scene.require_whole()
+    with pytest.raises(MismatchError) as refused:
+        scene.go_on_as("sums")
+    assert carry_out(Runs(scene, "sums"), scene.folder, commands_in(str(refused.value))["evolve"], {}) == 0
+    scene.more()
+    scene.go_on_as("sums")
+    scene.require_whole()
+    assert scene.positions() == {"balances", "sums"}
+
+
+def told(scene: Renamed, told_by: str) -> dict[str, list[str]]:
+    """Return the commands that a refusal names, carried out up to the one that resets."""
+    asks = {"evolve": scene.rename, "third": lambda: scene.rename("third")}
+    with pytest.raises(MismatchError) as refused:
+        asks.get(told_by, lambda: scene.go_on_as(told_by))()
+    words = commands_in(str(refused.value))
+    return told(scene, "evolve") if told_by == "sums" else words
+
+
+def test_beside_a_lost_ledger_rows_are_kept_under_the_name_that_it_knows(tmp_path: Path) -> None:
+    scene = restored_to_before_the_rename(tmp_path, APART)
+    kept, plan = scene.rows("totals"), scene.version("totals").plan()
+    for _ in range(2):
+        reset_topology(
+            plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="earliest", options=OPTIONS, ledger_lost=True
+        )
+    assert scene.rows("totals") == kept
+    assert scene.positions() == {"balances", "totals"}
+
+
+def test_beside_a_lost_ledger_a_state_of_another_incarnation_goes_back_to_its_name(tmp_path: Path) -> None:
+    """What the ledger knew since was a rename and a reset."""
+    scene = restored_to_before_the_rename(tmp_path, APART)
+    shutil.copy(tmp_path / "newer", tmp_path / "ledger.sqlite")
+    plan = scene.version().plan()
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    shutil.copy(tmp_path / "backup", tmp_path / "ledger.sqlite")
+    words = told(scene, "totals")
+    assert carry_out(Runs(scene, "totals"), scene.folder, words["lost clear"], {}) == 0
+    assert scene.positions() == {"balances", "totals"}
+    scene.go_on()
+    scene.require_whole()
+
+
+@pytest.mark.parametrize("bearer", ["taken out", "beside it"])
+def test_a_name_that_the_ledger_or_the_version_knows_is_no_later_one(bearer: str, tmp_path: Path) -> None:
+    """What another state holds is not given to this one by a ledger that was lost."""
+    scene = made(tmp_path, APART)
+    others = SqliteState("sums", path=tmp_path / "others.sqlite", table="others")
+    job = make_job(scene.topic, *scene.states(), others)
+    run(job, scene.ledger())
+    if bearer == "taken out":
+        plan = job.plan()
+        drop_from_topology(plan.spec, plan.targets, scene.ledger(), "sums", OPTIONS)
+        job = scene.version("totals")
+    with sqlite3.connect(scene.file("totals")) as connection:
+        connection.execute("UPDATE trident_applied SET state = 'sums'")
+    plan, before = job.plan(), everything(scene)
+    with pytest.raises(MismatchError, match="belongs to state 'sums'"):
+        reset_topology(
+            plan.spec,
+            plan.targets,
+            scene.ledger(),
+            keep_rows=False,
+            start="earliest",
+            options=OPTIONS,
+            ledger_lost=True,
+        )
+    assert everything(scene) == before
 
 
 __all__ = ["Renamed", "agree_to_rename", "made"]

@@ -61,6 +61,21 @@ class RenamingContract:
         run.together(run.plan())
         assert ledger.snapshot(run.epoch, "payments").done == 2
 
+    def test_each_txid_that_is_taken_back_goes_by_the_present_names(self, ledger: AnyLedger) -> None:
+        """The last one that was done before the rename, and what is the last one then."""
+        run = begun(ledger)
+        for _ in range(2):
+            run.together(run.plan())
+        ledger.rename(run.owner, run.epoch, decision_of(run, 3, 3), RENAMES)
+        for txid in (3, 2):
+            run = successor(run, OTHER)
+            undo = Decision(DecisionKind.UNDO, txid, txid, decided_by="somebody")
+            ledger.take_back(run.owner, run.epoch, undo)
+            pin = ledger.snapshot(run.epoch, "payments").pin
+            assert pin is not None
+            assert (pin.txid, [item.state for item in pin.states]) == (txid, ["sums"])
+            ledger.unpin(run.owner, run.epoch, undo)
+
     def test_the_former_version_is_refused_with_both_ways_and_may_go_back(self, ledger: AnyLedger) -> None:
         run = begun(ledger)
         with pytest.raises(MismatchError, match=r"trident evolve MODULE:TOPOLOGY --rename-state balances=sums;"):

@@ -75,6 +75,25 @@ def test_two_states_do_not_become_one() -> None:
         with_renamed(stored, (), {"a": "c", "b": "c"}, 1)
 
 
+def test_new_names_that_differ_in_case_only_are_one() -> None:
+    stored, renames = spec({"a": what(), "b": what("other")}), {"a": "SUMS", "b": "sums"}
+    with pytest.raises(MismatchError, match="can't have one name"):
+        as_before(stored, spec({"SUMS": what(), "sums": what("other")}), renames)
+    with pytest.raises(MismatchError, match="can't have one name"):
+        with_renamed(stored, (), renames, 1)
+
+
+def test_a_former_name_in_another_case_is_used_up_too() -> None:
+    stored, _ = with_renamed(spec({"a": what()}), (), {"a": "b"}, 4)
+    with pytest.raises(MismatchError, match=r"'A': that is, but for its case, 'a', the former name of .* another name"):
+        refuse_former(stored, spec({"A": what("new"), "b": what()}))
+    with pytest.raises(MismatchError, match=r"--rename-state b=A\)"):
+        refuse_former(stored, spec({"A": what()}))
+    as_before(stored, spec({"A": what()}), {"b": "A"})
+    own, _ = with_renamed(spec({"a": what()}), (), {"a": "A"}, 4)
+    refuse_former(own, spec({"A": what()}))
+
+
 def test_all_that_bears_the_name_bears_the_new_one() -> None:
     birth = Birth("a", 3, True, (ColumnBirth("n", 5),), ("m",))
     stored = spec({"a": what(), "b": what("other")})
@@ -162,6 +181,25 @@ def test_a_new_state_is_likely_one_of_those_that_are_missing() -> None:
     assert likely_renames(spec({"a": mapped}), spec({"c": mapped})) == {}
     plain = what(**{LEVEL: "at_least_once"})
     assert likely_renames(spec({"a": plain}), spec({"c": plain})) == {}
+
+
+def test_who_names_the_table_of_a_state_is_that_one_in_whatever_order() -> None:
+    stored = spec({"a": what("first"), "b": what("second")})
+    assert likely_renames(stored, spec({"d": what("second"), "c": what("first")})) == {"a": "c", "b": "d"}
+    assert likely_renames(stored, spec({"new": what("third"), "d": what("second")})) == {"a": "new", "b": "d"}
+    assert likely_renames(stored, spec({"new": what("third"), "c": what("first")})) == {"a": "c", "b": "new"}
+    others = what("second", values="n int32 add")
+    assert likely_renames(stored, spec({"d": others})) == {}, "it is changed, and in the table of another one"
+
+
+def test_where_several_are_alike_nobody_is_told_which_is_which() -> None:
+    stored = spec({"a": what("first"), "b": what("second")})
+    assert likely_renames(stored, spec({"b": what("second"), "c": what("c"), "d": what("d")})) == {}
+    assert likely_renames(stored, spec({"c": what("c"), "d": what("d")})) == {}
+    assert likely_renames(stored, spec({"c": what("c")})) == {}
+    held = {"store": "memory", "kind": "opaque"}
+    assert likely_renames(spec({"a": held, "b": held}), spec({"c": held, "d": held})) == {}
+    assert likely_renames(spec({"a": held, "b": held}), spec({"a": held, "d": held})) == {"b": "d"}
 
 
 def test_names_are_quoted_for_a_shell() -> None:

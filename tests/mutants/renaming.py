@@ -27,6 +27,13 @@ RENAMING: Final = (
         (f"{_LIFE}::test_while_a_refusal_waits_or_a_divert_is_held_nothing_is_renamed",),
     ),
     Mutant(
+        "columns that come with a new name wait for the start",
+        "coordinators/decisions/renaming.py",
+        "    tell_columns(version.stores, recorded)\n",
+        "    pass\n",
+        (f"{_LIFE}::test_columns_that_come_with_the_name_wait_for_the_start",),
+    ),
+    Mutant(
         "a name that stands for something is no state's new one",
         "coordinators/decisions/renaming.py",
         "            renaming.check_free(topology)\n",
@@ -55,11 +62,39 @@ RENAMING: Final = (
         (_RULES,),
     ),
     Mutant(
+        "a new state that names a state's table is advised to be that one",
+        "coordinators/ledger/rules/renaming.py",
+        "        if len(same) == 1:\n",
+        "        if False:\n",
+        (f"{_RULES}::test_who_names_the_table_of_a_state_is_that_one_in_whatever_order",),
+    ),
+    Mutant(
+        "where several new states are alike no rename is advised",
+        "coordinators/ledger/rules/renaming.py",
+        "        if len(names) == 1 and sum(names[0] in others for others in rest.values()) == 1:\n",
+        "        if names:\n",
+        (f"{_RULES}::test_where_several_are_alike_nobody_is_told_which_is_which",),
+    ),
+    Mutant(
         "a new name differs from all others in more than its case",
         "coordinators/ledger/rules/renaming.py",
         "        if other.casefold() == name.casefold() and not is_its_own:\n",
         "        if other == name and not is_its_own:\n",
         (_RULES,),
+    ),
+    Mutant(
+        "two new names differ in more than their case",
+        "coordinators/ledger/rules/renaming.py",
+        "    return len({name.casefold() for name in names}) < len(names)\n",
+        "    return len(set(names)) < len(names)\n",
+        (f"{_RULES}::test_new_names_that_differ_in_case_only_are_one",),
+    ),
+    Mutant(
+        "a former name is used up in whatever case",
+        "coordinators/ledger/rules/renaming.py",
+        "if name.casefold() == each.former.casefold()), None)\n",
+        "if name == each.former), None)\n",
+        (f"{_RULES}::test_a_former_name_in_another_case_is_used_up_too",),
     ),
     Mutant(
         "what stands at no txid is not renamed",
@@ -93,6 +128,29 @@ RENAMING: Final = (
         (f"{_LIFE}::test_the_last_done_txid_is_taken_back_under_the_new_name",),
     ),
     Mutant(
+        "a pin that is the last one done again is read by the present names",
+        "coordinators/ledger/sql/taking_back.py",
+        "        pin_renamed(pin, spec.renamed),\n",
+        "        pin,\n",
+        (f"{_LIFE}::test_txids_are_taken_back_one_after_the_other_behind_a_rename",),
+    ),
+    Mutant(
+        "a txid that is pinned again is stored by the present names",
+        "coordinators/ledger/sql/taking_back.py",
+        "    write_one(connection, update(PIN)",
+        "    (connection, update(PIN)",
+        (f"{_LEDGER}::test_each_txid_that_is_taken_back_goes_by_the_present_names",),
+    ),
+    Mutant(
+        "in the memory ledger a pin that is taken back goes by the present names",
+        "coordinators/ledger/memory/taking_back.py",
+        "replace(pin_renamed(row.pin, entry.spec.renamed), plan",
+        "replace(row.pin, plan",
+        (
+            "tests/ledger/test_memory_ledger.py::TestMemoryLedger::test_each_txid_that_is_taken_back_goes_by_the_present_names",
+        ),
+    ),
+    Mutant(
         "a ledger in a database renames behind what is done only",
         "coordinators/ledger/sql/registration.py",
         "    check_drop(progress, decision, read_decisions(connection, owner, progress.done))\n"
@@ -107,6 +165,34 @@ RENAMING: Final = (
         "            lying[each.state] = renaming.under(each.former)\n",
         "            pass\n",
         (f"{_LIFE}::test_a_state_that_was_restored_to_just_before_the_rename_follows",),
+    ),
+    Mutant(
+        "beside a lost ledger a state is found under a later name",
+        "coordinators/holding/renaming.py",
+        "            lying[name] = renaming.under(found[0])\n",
+        "            pass\n",
+        (f"{_LIFE}::test_beside_a_lost_ledger_rows_are_kept_under_the_name_that_it_knows",),
+    ),
+    Mutant(
+        "beside a lost ledger what another one bears is not taken for a later name",
+        "coordinators/holding/renaming.py",
+        "        if len(found) == 1 and found[0] not in names:\n",
+        "        if len(found) == 1:\n",
+        (f"{_LIFE}::test_a_name_that_the_ledger_or_the_version_knows_is_no_later_one",),
+    ),
+    Mutant(
+        "a state of another incarnation follows under that one, for a reset to change",
+        "coordinators/holding/takeover.py",
+        "                lying = self._owners.get(name, owner)\n",
+        "                lying = owner\n",
+        (f"{_LIFE}::test_a_state_that_was_restored_to_before_a_reset_and_a_rename_is_emptied_by_the_reset",),
+    ),
+    Mutant(
+        "a rename to the name that its table bears says what leads out",
+        "state/tables/renaming.py",
+        "        if self.lies_under(topology, place.name):\n",
+        "        if False:\n",
+        (f"{_LIFE}::test_a_ledger_that_was_restored_to_before_the_rename_is_refused_by_all_versions",),
     ),
     Mutant(
         "a state follows a rename under the fence of its database",

@@ -143,13 +143,22 @@ class RenamingContract:
     def test_a_name_is_free_unless_something_stands_under_it(self, harness: StateHarness) -> None:
         store = apart(harness)
         _renaming(_renaming(store).under(OTHER)).check_free(OWNER.topology)
-        with pytest.raises(MismatchError, match="stands under that name already"):
+        with pytest.raises(MismatchError, match=r"stands under that name already|belongs to state .* already"):
             _renaming(store).check_free(OWNER.topology)
+
+    def test_it_says_under_which_names_it_stands(self, harness: StateHarness) -> None:
+        """So that a ledger of before the rename finds it; where a place is but a name, under no other one."""
+        store = apart(harness)
+        assert _renaming(store).names(OWNER.topology) == (store.name,)
+        renamed = _followed(store)
+        assert _renaming(renamed).names(OWNER.topology) == (OTHER,)
+        assert _renaming(store).names(OWNER.topology) in ((), (OTHER,))
 
     def test_where_nothing_was_ever_registered_nothing_lies_and_nothing_moves(self, harness: StateHarness) -> None:
         store = harness.open_apart(COUNTS, StateKind.OPAQUE)
         renamed = _renaming(store).under(OTHER)
         assert _lies(renamed, store.name) == (False, False)
+        assert _renaming(renamed).names(OWNER.topology) == ()
         _renaming(renamed).check_free(OWNER.topology)
         renamed.prepare()
         renamed.raise_fence(OWNER, EPOCH)

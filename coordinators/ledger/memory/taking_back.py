@@ -10,6 +10,7 @@ from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.memory.decisions import is_decided, with_decision
 from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, dropped
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
+from trident.coordinators.ledger.rules.renaming import pin_renamed
 from trident.coordinators.ledger.rules.taking_back import check_taken_back
 from trident.coordinators.planned import Plan
 
@@ -23,7 +24,7 @@ def last_done(rows: Rows, entry: Entry, owner: Owner) -> LastDone | None:
     before = rows.finished_plan(owner.topology, plan.predecessor)
     kept = [item.state for of, txid, item in rows.diverted_of(owner.topology) if (of, txid) == (owner, plan.txid)]
     return LastDone(
-        replace(row.pin, plan=plan, diverts=()),
+        replace(pin_renamed(row.pin, entry.spec.renamed), plan=plan, diverts=()),
         before.plan if before is not None else None,
         entry.births,
         tuple(gone for gone in entry.spec.dropped if gone.incarnation == owner.incarnation),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.advice import RENAME
 from trident.base.errors import MismatchError
 from trident.coordinators.ledger.rules.columns import keys_in, values_in
-from trident.coordinators.pinned import StatePin
+from trident.coordinators.pinned import Pin, StatePin
 from trident.coordinators.registered import LEVEL, SINK, Birth, Renamed, TopologySpec
 
 Renames = Mapping[str, str]
@@ -50,7 +50,7 @@ def as_before(stored: TopologySpec, given: TopologySpec, renames: Renames) -> To
                 f"state {former!r} of topology {stored.name!r} can't be renamed to {name!r}: {problem}. {_UNCHANGED}"
             )
     formers = {name: former for former, name in renames.items()}
-    if len(formers) < len(renames):
+    if _are_one(renames.values()):
         raise MismatchError(f"two states of topology {stored.name!r} can't have one name. {_UNCHANGED}")
     return replace(given, states={formers.get(name, name): what for name, what in given.states.items()})
 
@@ -70,7 +70,7 @@ def with_renamed(
                 f"state {former!r} of topology {stored.name!r} can't be renamed to {name!r}: {problem}. {_UNCHANGED}"
             )
     states = {renames.get(name, name): what for name, what in stored.states.items()}
-    if len(states) < len(stored.states):
+    if len(states) < len(stored.states) or _are_one(renames.values()):
         raise MismatchError(f"two states of topology {stored.name!r} can't have one name. {_UNCHANGED}")
     known = {each.former: replace(each, state=renames.get(each.state, each.state)) for each in stored.renamed}
     known.update({former: Renamed(former, name, done) for former, name in renames.items()})
@@ -87,6 +87,11 @@ def states_renamed(states: Sequence[StatePin], renames: Renames) -> tuple[StateP
     return tuple(replace(item, state=renames.get(item.state, item.state)) for item in states)
 
 
+def pin_renamed(pin: Pin, renamed: Sequence[Renamed]) -> Pin:
+    """Return a pin that was made before a rename with its states under their present names."""
+    return replace(pin, states=states_renamed(pin.states, {each.former: each.state for each in renamed}))
+
+
 def are_done(renamed: Sequence[Renamed], renames: Renames) -> bool:
     """Tell whether the ledger has recorded all of these renames, and none since that takes one back."""
     return {(each.former, each.state) for each in renamed} >= set(renames.items())
@@ -95,32 +100,47 @@ def are_done(renamed: Sequence[Renamed], renames: Renames) -> bool:
 def refuse_former(stored: TopologySpec, given: TopologySpec) -> None:
     """Raise MismatchError for a version that has a state under a former name: what is there has another one now."""
     for each in stored.renamed:
-        if each.former not in given.states or each.former in stored.states:
+        new = (name for name in given.states if name not in stored.states)
+        name = next((name for name in new if name.casefold() == each.former.casefold()), None)
+        if name is None:
             continue
+        of_case = "" if name == each.former else f", but for its case, {each.former!r},"
         said = (
-            f"topology {stored.name!r} can't have a state or sink {each.former!r}: that is the former name of state "
+            f"topology {stored.name!r} can't have a state or sink {name!r}: that is{of_case} the former name of state "
             f"{each.state!r}, which was renamed after txid {each.txid}. {_UNCHANGED}"
         )
         if each.state in given.states or each.state not in stored.states:
             raise MismatchError(f"{said} Give what is new another name, and a place of its own.")
-        back = rename_way({each.state: each.former})
+        back = rename_way({each.state: name})
         raise MismatchError(
             f"{said} Start the version that has {each.state!r}; or go back to the former name with this one ({back})."
         )
 
 
 def likely_renames(stored: TopologySpec, given: TopologySpec) -> dict[str, str]:
-    """Return which new states of a version are likely to be those that it lacks, under other names."""
-    new = [name for name in given.states if name not in stored.states]
-    found: dict[str, str] = {}
-    for former, what in stored.states.items():
-        if former in given.states or not (_is_placed(what) and ("table" in what or what.get("store") == "memory")):
-            continue  # elsewhere a store may have no other name for it, and advice is given only where it works
-        like = [name for name in new if _is_like(what, given.states[name])]
-        if like:
-            found[former] = like[0]
-            new.remove(like[0])
-    return found
+    """Return which new states of a version are likely to be those that it lacks, under other names.
+
+    One that names the very table of such a state is that one, and no other. Of those that name no state's table a pair
+    is told only where nothing else is like either: a guess would let one state go on from the rows of another.
+    """
+    lacking = {
+        former: what
+        for former, what in stored.states.items()  # elsewhere a store may have no other name for it
+        if former not in given.states and _is_placed(what) and ("table" in what or what.get("store") == "memory")
+    }
+    new = {name: what for name, what in given.states.items() if name not in stored.states}
+    alike = {former: [name for name in new if _is_like(lacking[former], new[name])] for former in lacking}
+    found = {}
+    for former, names in alike.items():
+        same = [name for name in names if _is_in_its_table(lacking[former], new[name])]
+        if len(same) == 1:
+            found[former] = same[0]
+    taken = {name for name, what in new.items() if any(_is_in_its_table(each, what) for each in lacking.values())}
+    rest = {former: [name for name in alike[former] if name not in taken] for former in lacking.keys() - found.keys()}
+    for former, names in rest.items():
+        if len(names) == 1 and sum(names[0] in others for others in rest.values()) == 1:
+            found[former] = names[0]
+    return {former: found[former] for former in stored.states if former in found}
 
 
 def table_to_say(stored: TopologySpec, given: TopologySpec, former: str, name: str) -> str | None:
@@ -172,9 +192,20 @@ def _problem_of_stored(stored: TopologySpec, former: str, name: str) -> str | No
     return None
 
 
+def _are_one(names: Collection[str]) -> bool:
+    """Whether two of them differ in case at most."""
+    return len({name.casefold() for name in names}) < len(names)
+
+
 def _is_placed(what: Description) -> bool:
     """Whether it is a state that stands at a txid."""
     return what.get("kind") != SINK and LEVEL not in what
+
+
+def _is_in_its_table(stored: Description, given: Description) -> bool:
+    """Whether both name one table of one place, whatever else differs."""
+    parts = (stored.keys() | given.keys()) - {"keys", "values", "kind"}
+    return "table" in stored and all(stored.get(part) == given.get(part) for part in parts)
 
 
 def _is_like(stored: Description, given: Description) -> bool:

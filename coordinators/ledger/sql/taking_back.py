@@ -8,13 +8,15 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
+from trident.coordinators.ledger.rules.renaming import pin_renamed
 from trident.coordinators.ledger.rules.taking_back import check_taken_back
+from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_done_plan, write_drop
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.decision_writes import is_decided, settle, write_decision
 from trident.coordinators.ledger.sql.reads import known_births, lock_progress, read_pin, read_plans, read_spec
-from trident.coordinators.ledger.sql.tables import COMMIT, DECISION, DIVERTED, PLAN
+from trident.coordinators.ledger.sql.tables import COMMIT, DECISION, DIVERTED, PIN, PLAN
 
 
 def read_last_done(connection: Connection, owner: Owner, epoch: Epoch) -> LastDone | None:
@@ -27,14 +29,18 @@ def take_back(connection: Connection, owner: Owner, epoch: Epoch, decision: Deci
     progress = lock_progress(connection, owner.topology, epoch)
     if is_decided(connection, progress, owner, epoch, decision):
         return
+    found = _last_done(connection, owner, progress)
     before = check_taken_back(
         (progress.done, progress.done_attempt),
         progress.pinned_batch,
         decision,
-        _last_done(connection, owner, progress),
+        found,
         read_refusal(connection, owner, progress.done),
         read_decisions(connection, owner, progress.done),
     )
+    assert found is not None
+    states = codec.STATES.encode(found.pin.states)  # by their present names, whatever they had when it was pinned
+    write_one(connection, update(PIN).where(*_of(PIN, owner, decision.txid)).values(states=states))
     write_drop(connection, owner, decision.txid + 1)
     write_one(
         connection,
@@ -76,12 +82,12 @@ def _last_done(connection: Connection, owner: Owner, progress: Progress) -> Last
         select(DIVERTED.c.state).where(*_of(DIVERTED, owner, pin.txid)),
         select(DECISION.c.state).where(*decided, *is_divert),
     )
-    dropped = read_spec(connection, owner.topology).dropped
+    spec = read_spec(connection, owner.topology)
     return LastDone(
-        pin,
+        pin_renamed(pin, spec.renamed),
         before.plan if before is not None else None,
         known_births(connection, owner),
-        tuple(gone for gone in dropped if gone.incarnation == owner.incarnation),
+        tuple(gone for gone in spec.dropped if gone.incarnation == owner.incarnation),
         tuple(sorted(connection.execute(diverted).scalars())),
         dead_letters,
     )
