@@ -85,7 +85,8 @@ def ways_on(
     if refusal.state and not left_out and gone is None:  # else nobody can say whose rows it is about, or has them
         ways.append(
             f"{DIVERT} {refusal.txid} --state {state}  (those of its rows of this txid that it refuses, or all of them "
-            "where these can't be told apart, go to the ledger's diverted rows, the rest goes on; trident show "
+            "where these can't be told apart or with --all-rows, go to the ledger's diverted rows, the rest goes on; "
+            "trident show "
             f"{shlex.quote(topology)} {refusal.txid} shows them)"
         )
     if undo is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
     FITS = "fits"
     """Nothing is refused."""
     SOME = "some"
-    """Just these are refused, each by itself, and all others fit together."""
+    """Just these are refused, each by itself and with all others, which fit together."""
     NO_ROW = "no row"
     """It is refused without any row as well: no row is the cause, and none leaves for it."""
     ALL = "all"
@@ -43,7 +43,7 @@ class Sifted:
     verdict: Verdict
     count: int
     refused: tuple[int, ...] = ()
-    """The numbers of the rows that are refused by themselves, in order."""
+    """The numbers of the rows that are refused by themselves and with all that is kept, in order."""
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -66,7 +66,7 @@ class Sifted:
             case Verdict.TOGETHER:
                 return f"no single one of its {self.count} keys can be told from the others: they are refused together"
             case Verdict.UNTOLD if self.refused:
-                return f"at least {rows}"
+                return f"at least {rows} by themselves"
             case Verdict.UNTOLD:
                 return f"which of its {self.count} keys are refused can't be told"
 
@@ -106,10 +106,21 @@ class _TooManyError(Exception):
     """Ends a search that has tried as often as it may."""
 
 
-def sift(count: int, refuses: Refuses, most: int, fails_together: Refuses | None = None) -> Sifted:
-    """Return which of so many rows are refused; k of n take about 2k·log2(n) tries, `most` are made.
+def in_lasting_order(rows: pa.Table) -> pa.Table:
+    """Return rows as they lie whatever order they come in: by their keys, which no two of a batch share.
 
-    What is refused as a whole is halved. A part whose halves both fit is refused for what is together in it.
+    So the same are found of the same rows each time, also where it depends on who is next to whom. What is kept of them
+    has to be merged in this order too: a trigger may look for a row that comes before.
+    """
+    plain = [field.name for field in rows.schema if not pa.types.is_nested(field.type)]  # all keys are
+    return rows.sort_by([(name, "ascending") for name in plain])
+
+
+def sift(count: int, refuses: Refuses, most: int, fails_together: Refuses | None = None) -> Sifted:
+    """Return which of so many rows are refused; k of n take about 2k·log2(n) + k tries, `most` are made.
+
+    What is refused as a whole is halved. A part whose halves both fit is refused for what is together in it. What is
+    refused by itself and fits once the others are there goes back to them.
     """
     in_full = fails_together or refuses
     everything = range(count)
@@ -118,12 +129,14 @@ def sift(count: int, refuses: Refuses, most: int, fails_together: Refuses | None
     if in_full(()):
         return Sifted(Verdict.NO_ROW, count)
     found: list[int] = []
+    limited = _limited(refuses, most)
     try:
-        if not _gather(everything, _limited(refuses, most), found):
+        if not _gather(everything, limited, found):
             return Sifted(Verdict.TOGETHER, count)
+        sifted = Sifted(Verdict.ALL if len(found) == count else Verdict.SOME, count, tuple(found))
+        sifted = _with_those_that_fit(sifted, limited)
     except _TooManyError:
         return Sifted(Verdict.UNTOLD, count, tuple(found))
-    sifted = Sifted(Verdict.ALL if len(found) == count else Verdict.SOME, count, tuple(found))
     if sifted.kept and in_full(sifted.kept):
         return Sifted(Verdict.TOGETHER, count)
     return sifted
@@ -143,6 +156,19 @@ def _gather(refused: range, refuses: Refuses, found: list[int]) -> bool:
             return False
         parts += reversed(halves)
     return True
+
+
+def _with_those_that_fit(sifted: Sifted, refuses: Refuses) -> Sifted:
+    """Give back what is refused alone and fits with all that is kept, and then what fits with that.
+
+    A row may refer to another one of its batch. Of a single one it is known: with the others it is everything.
+    """
+    while sifted.kept and len(sifted.refused) > 1:
+        left = tuple(number for number in sifted.refused if refuses(sorted((*sifted.kept, number))))
+        if left == sifted.refused:
+            break
+        sifted = replace(sifted, refused=left)
+    return sifted
 
 
 def _limited(refuses: Refuses, most: int) -> Refuses:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import TypeAlias
 
+from trident.base.advice import DIVERT
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError, RetryableError, UncomputableError, about
@@ -96,7 +98,8 @@ class BatchRunner:
                 self._not_sifted.add((batch.txid, error.state))
                 raise RetryableError(
                     f"what state {error.state!r} is to have of {batch} can't be made, so that its rows can't be told "
-                    f"apart: {error}. The next attempt takes all of them out; nothing was staged"
+                    f"apart: {error}. The next attempt takes all of them out, as does {DIVERT} {batch.txid} "
+                    f"--state {shlex.quote(error.state)} --all-rows; nothing was staged"
                 ) from error
             raise self.refused(error.state, batch, error) from error
         except (UnprocessableError, UncomputableError) as error:

@@ -7,19 +7,21 @@ applies the rest, so whoever dies in between has neither taken out nor applied a
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
+from trident.base.advice import DIVERT
 from trident.base.errors import RefusedError, RetryableError, TridentError
 from trident.base.identity import BatchId
 from trident.coordinators.batches.trying import sift_beside, sift_first
 from trident.coordinators.decided import Diverted
 from trident.state.capabilities import diverting_of
 from trident.state.rows import json_rows
-from trident.state.sifting import Sifted, Sifts, Verdict, sift
+from trident.state.sifting import Sifted, Sifts, Verdict, in_lasting_order, sift
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.target import Target
 
@@ -42,6 +44,12 @@ class Parted:
     refused: pa.Table
     found: Sifted
 
+    def followed_by(self, later: Parted) -> Parted:
+        """Return what is left and what was refused once what was left is told apart too."""
+        if not later.refused.num_rows:
+            return self
+        return Parted(later.kept, pa.concat_tables([self.refused, later.refused]), later.found)
+
 
 def sifted_of(
     stores: Mapping[str, Target], batch: BatchId, made: Mapping[str, StagedUpdates], states: Sequence[str]
@@ -51,15 +59,23 @@ def sifted_of(
     Where no single rows can be told, all of a state's are taken out, which is said in the log. The states must stand
     right before the batch.
     """
-    left, kept = dict(made), list[Diverted]()
-    for name in [each for each in made if each in states]:  # each behind those that come before it
-        updates = left[name]
-        rows = diverting_of(stores[name]).staged_rows(batch, updates)
-        parted = part_rows(stores, batch, left, name, rows)
-        _tell(batch, name, parted)
-        left[name] = HeldUpdates(parted.kept)
-        kept.append(Diverted(name, json_rows(parted.refused)))
-    return left, tuple(kept)
+    left, told = dict(made), dict[str, Parted]()
+    names = [each for each in made if each in states]  # each behind those that come before it
+    for name in names:
+        rows = rows_to_try(stores[name], batch, left[name])
+        told[name] = part_rows(stores, batch, left, name, rows)
+        left[name] = HeldUpdates(told[name].kept)
+    for name in names[:-1]:  # what it refuses late may show only once those behind it refuse nothing at once
+        told[name] = told[name].followed_by(part_rows(stores, batch, left, name, told[name].kept))
+        left[name] = HeldUpdates(told[name].kept)
+    for name in names:
+        _tell(batch, name, told[name])
+    return left, tuple(Diverted(name, json_rows(told[name].refused)) for name in names)
+
+
+def rows_to_try(store: Target, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+    """Return a state's rows of a batch in the order in which they are tried, and merged without those that leave."""
+    return in_lasting_order(diverting_of(store).staged_rows(batch, updates))
 
 
 def part_rows(
@@ -81,6 +97,7 @@ def part_rows(
             _log.warning(
                 "state %r, %s: what it refuses is not looked for, one before it refuses: %s", name, batch, error
             )
+            return Parted(fit, _taken(rows, unfit.refused), Sifted(Verdict.UNTOLD, fit.num_rows))
     if found.verdict is Verdict.NO_ROW:
         return Parted(rows, rows.slice(0, 0), found)
     if not _is_told(found):
@@ -123,8 +140,9 @@ def how_many(
         return None
     for _ in range(_COUNTS):
         try:
-            rows = diverting_of(store).staged_rows(batch, updates)
-            found = sift_first(stores, batch, made, name, rows, _MOST_TRIES_COUNTING)
+            rows = rows_to_try(store, batch, updates)
+            search = sift_first if store.capabilities.beside is None else sift_beside  # as a divert would
+            found = search(stores, batch, made, name, rows, _MOST_TRIES_COUNTING)
         except TridentError as error:
             _log.debug("how many rows state %r refuses of %s is not known: %s", name, batch, error)
             if not isinstance(error, RetryableError):
@@ -157,11 +175,20 @@ def _taken(rows: pa.Table, numbers: Sequence[int]) -> pa.Table:
 
 def _tell(batch: BatchId, name: str, parted: Parted) -> None:
     where = f"state {name!r}, {batch}"
-    if parted.found.verdict in (Verdict.SOME, Verdict.FITS):
-        _log.warning("%s: %s; what is refused is kept in trident_diverted", where, parted.found)
-        return
     if parted.found.verdict is Verdict.NO_ROW:
         _log.warning("%s: %s; nothing is taken out", where, parted.found)
+        return
+    if not parted.refused.num_rows:
+        all_rows = f"{DIVERT} {batch.txid} --state {shlex.quote(name)} --all-rows"
+        _log.warning(
+            "%s: %s; nothing is taken out. If it is refused again, %s takes all of its rows out",
+            where,
+            parted.found,
+            all_rows,
+        )
+        return
+    if parted.kept.num_rows:
+        _log.warning("%s: %s; what is refused is kept in trident_diverted", where, parted.found)
         return
     _log.warning(
         "%s: %s; so all %d are taken out and kept in trident_diverted", where, parted.found, parted.refused.num_rows

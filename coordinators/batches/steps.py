@@ -28,6 +28,8 @@ class Steps:
     def __init__(self, batch: BatchId, stores: Mapping[str, Target], updates: Mapping[str, object]) -> None:
         self.batch = batch
         self.state = ""
+        self.is_late = False
+        """Whether every state has merged its rows: what is refused then waited for the COMMIT."""
         self.copies: list[TransactionStep] = []
         self.applies: list[TransactionStep] = []
         self._beside: list[tuple[Target, StagedUpdates]] = []
@@ -50,7 +52,7 @@ class Steps:
         if self.applies:
             self.applies += [self._end, self._reach]
         self._applied.clear()
-        self.state = ""
+        self.state, self.is_late = "", False
 
     def do(self, transaction: Transaction) -> None:
         """Do all of it in a transaction that is rolled back, with what waits for the COMMIT."""
@@ -113,6 +115,7 @@ class Steps:
         self.state = ""
 
     def _end(self, transaction: Transaction) -> None:
+        self.is_late = True
         act = [store for store, _ in self._applied if self._runs_deferred(store, transaction)]
         self.state = ""  # what could not be told apart is nobody's
         if act:

@@ -24,29 +24,37 @@ def sift_beside(
 ) -> Sifted:
     """Return which rows of a state beside the ledger are refused, among all that the pin's transaction would do.
 
-    Raises what a state before it refuses: there is something else to decide first.
+    Raises what a state before it refuses at once: there is something else to decide first. What that one refuses at
+    the COMMIT is about that one, and what this one refuses is found nevertheless.
     """
 
-    def fails_together(numbers: Sequence[int]) -> bool:
+    def refuser(numbers: Sequence[int]) -> str | None:
+        """Return who refuses, "" where the database does not say whose it is; None where nobody does."""
         some = HeldUpdates(rows.take(pa.array(numbers, pa.int64())))
         steps = Steps(batch, stores, {**made, name: some})
         try:
             steps.make_ready()
             sifting.try_in(batch, steps.do)
         except RefusedError:
-            if steps.state in names[: names.index(name)]:
+            if not steps.is_late and steps.state in names[: names.index(name)]:
                 raise
-            return steps.state == name  # another one's refusal, which comes behind it, is about that one
-        return False
+            return steps.state
+        return None
+
+    def fails(refusing: str | None) -> bool:  # another one's refusal, behind its merge, is about that one
+        return refusing == name or (refusing == "" and without != "")
 
     names, sifting = list(made), _sifting(stores[name])
-    if not fails_together(range(rows.num_rows)):
+    whole, without = refuser(range(rows.num_rows)), None
+    if whole in (name, ""):
+        without = refuser(())
+    if not fails(whole):
         return Sifted(Verdict.FITS, rows.num_rows)
-    if fails_together(()):
+    if without == name:
         return Sifted(Verdict.NO_ROW, rows.num_rows)
     found = sift_first(stores, batch, made, name, rows, most)
     # refused once the others are there too, or at the COMMIT
-    late = found.verdict is Verdict.FITS or (found.verdict is Verdict.SOME and fails_together(found.kept))
+    late = found.verdict is Verdict.FITS or (found.verdict is Verdict.SOME and fails(refuser(found.kept)))
     return Sifted(Verdict.TOGETHER, rows.num_rows) if late else found
 
 

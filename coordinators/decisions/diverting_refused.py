@@ -18,13 +18,12 @@ import pyarrow as pa
 from trident.base.advice import RETRY
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
-from trident.coordinators.batches.sifting import MOST_TRIES, Parted, parted
+from trident.coordinators.batches.sifting import MOST_TRIES, Parted, parted, rows_to_try
 from trident.coordinators.batches.trying import sift_first
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.holding.carrying_out import PinnedBatch, pinned_batch
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.pinned import StatePin
-from trident.state.capabilities import diverting_of
 from trident.state.rows import json_rows
 from trident.state.sifting import Sifted, Verdict
 from trident.state.staged import HeldUpdates, WrittenUpdates
@@ -45,7 +44,7 @@ def divert_refused(taking: TakeOver, decision: Decision) -> tuple[Decision, bool
         return _as_whole(decision), False
     if pinned is None or pinned.batch.txid != decision.txid:
         return decision, False
-    rows = diverting_of(store).staged_rows(pinned.batch, pinned.written(decision.state))
+    rows = rows_to_try(store, pinned.batch, pinned.written(decision.state))
     found = _found(taking, pinned, decision, rows)
     if found.verdict is not Verdict.SOME:
         _log.warning("state %r, %s: %s; so all of its rows are taken out", decision.state, pinned.batch, found)

@@ -21,15 +21,23 @@ class WantedDecision:
 
     def is_met_by(self, decision: Decision) -> bool:
         """Tell whether that decision is this one."""
-        about = (decision.txid, decision.state) == (self.txid, self.state)
         # what can't be told apart was recorded as the divert of all
         is_whole = self.kind is DecisionKind.DIVERT_REFUSED and decision.kind is DecisionKind.DIVERT
-        return about and (decision.kind is self.kind or is_whole)
+        return self._is_about(decision) and (decision.kind is self.kind or is_whole)
+
+    def _is_about(self, decision: Decision) -> bool:
+        return (decision.txid, decision.state) == (self.txid, self.state)
 
     def made(self, snapshot: Snapshot) -> Decision:
-        """Return the decision, which is about the attempt that is pinned, or else about the one that was refused."""
+        """Return the decision, which is about the attempt that is pinned, or else about the one that was refused.
+
+        Where nothing was refused since what is held it is about the attempt that this is held for.
+        """
         refusal, pin = snapshot.refusal, snapshot.pin
         attempt = refusal.attempt if refusal is not None else 0
+        if refusal is None or not refusal.blocks:
+            held = (each for each in snapshot.decisions if each.kind is DecisionKind.DIVERT_REFUSED)
+            attempt = next((each.attempt for each in held if self._is_about(each)), attempt)
         if pin is not None and pin.txid == self.txid:
             attempt = pin.attempt
         return Decision(self.kind, self.txid, attempt, self.state, holder_name())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
-from sqlalchemy import Connection
+from sqlalchemy import Connection, NestedTransaction
 from sqlalchemy.exc import DBAPIError
 
 from trident.base.errors import RefusedError
@@ -22,6 +22,10 @@ from trident.state.tables.combining import copy_folded
 from trident.state.tables.dialect import ReadyRows
 from trident.state.tables.place import TablePlace, connection_of
 from trident.state.tables.ready import ReadyHeld
+
+
+class _EndedError(Exception):
+    """Ends a search whose transaction a refusal has ended: SQLite's `RAISE(ROLLBACK)` and `ON CONFLICT ROLLBACK` do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,10 @@ class TableSifting:
             in_full = partial(refuses, is_all=True) if place.apart else None
             found.append(sift(rows.num_rows, refuses, most, in_full))
 
-        self.try_in(batch, search)
+        try:
+            self.try_in(batch, search)
+        except _EndedError:
+            return Sifted(Verdict.UNTOLD, rows.num_rows)
         return found[0]
 
     def _refuses(
@@ -78,17 +85,17 @@ class TableSifting:
         """Tell whether a merge of some rows is refused; of all that are to go in, also what waits for the COMMIT."""
         connection, part = connection_of(transaction), _part(ready, numbers)
         savepoint = connection.begin_nested()
+        is_refused = False
         try:
             self._merge(connection, transaction, batch, part, is_all=is_all)
         except RefusedError:
-            return True
+            is_refused = True
         except DBAPIError as error:
             if not self.place.dialect.is_refusal(error):
                 raise
-            return True
-        finally:
-            savepoint.rollback()
-        return False
+            is_refused = True
+        _roll_back(savepoint, is_refused=is_refused)
+        return is_refused
 
     def _merge(
         self, connection: Connection, transaction: Transaction, batch: BatchId, part: ReadyHeld, *, is_all: bool
@@ -99,6 +106,16 @@ class TableSifting:
         if is_all and applying.run_deferred_in(transaction, of_all=False):
             applying.run_deferred_in(transaction, of_all=True)
             applying.check_stored_in(transaction, batch, part)
+
+
+def _roll_back(savepoint: NestedTransaction, *, is_refused: bool) -> None:
+    """Roll back what was tried; raises _EndedError where the refusal has ended the whole transaction."""
+    try:
+        savepoint.rollback()
+    except DBAPIError as error:
+        if not is_refused:
+            raise
+        raise _EndedError from error
 
 
 def _part(ready: ReadyHeld, numbers: Sequence[int]) -> ReadyHeld:

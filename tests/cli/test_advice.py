@@ -607,6 +607,10 @@ ELSEWHERE = {
     "spouts/files/errors.py RESET_FROM_THE_BEGINNING": 1,
     # tests/coordinators/test_diverting_refused.py::test_what_was_mended_meanwhile_is_taken_whole
     "coordinators/decisions/diverting_refused.py RETRY": 1,
+    # tests/coordinators/test_diverting_what_is_held.py::test_what_gave_up_with_a_divert_held_goes_on_without_all_rows
+    "coordinators/batches/runner.py DIVERT": 1,
+    # tests/coordinators/test_diverting_what_is_held.py::test_nothing_is_taken_out_is_said_with_what_takes_all
+    "coordinators/batches/sifting.py DIVERT": 1,
     # integration_tests/state/test_states_that_refer.py::test_a_row_that_an_undo_needs_leaves_one_way
     "coordinators/holding/carrying_out.py RESET_CLEARING": 1,
     # tests/coordinators/test_levels_kept.py, tests/doctor/test_examining.py

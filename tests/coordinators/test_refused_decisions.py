@@ -35,7 +35,7 @@ def decide_with_newer(scene: Scene, wanted: WantedDecision) -> None:
 @pytest.mark.parametrize(
     ("kind", "txid", "state", "says"),
     [
-        (DecisionKind.UNDO, 2, "", "txid 2 is done"),
+        (DecisionKind.UNDO, 2, "", "undo of txid 2: it is done, and this version of the topology adds something"),
         (DecisionKind.UNDO, 4, "", "nothing of it is pinned"),
         (DecisionKind.DIVERT, 3, "balances", "'totals' that refused it"),
         (DecisionKind.DIVERT, 3, "added", "'totals' that refused it"),

@@ -40,6 +40,7 @@ _RECEIVING = (
     "spouts/queue/process/pickling.py::pickled",
     "spouts/queue/process/pickling.py::unpickled",
     "spouts/queue/rabbitmq/spout.py::RabbitSpout._id",
+    "spouts/queue/received.py::other_message",
     "spouts/queue/received.py::unreadable",
 )
 """A message is taken in, before any batch has it; its source has it still, and a person takes it out of the way."""
@@ -72,7 +73,9 @@ _SERVERS = (
     "spouts/queue/kafka/clients.py::member_of",
     "spouts/queue/kafka/errors.py::classify",
     "spouts/queue/kafka/errors.py::exchanged",
+    "spouts/queue/kafka/errors.py::ledger_behind",
     "spouts/queue/kafka/errors.py::lost_position",
+    "spouts/queue/kafka/errors.py::never_placed",
     "spouts/queue/kafka/errors.py::smaller_horizon",
     "spouts/queue/rabbitmq/errors.py::_login_refused",
     "spouts/queue/rabbitmq/errors.py::_of_channel",

@@ -9,6 +9,8 @@ from tests.mutants.mutant import Mutant
 _PURE: Final = ("tests/state/test_sifting.py",)
 _TABLES: Final = ("tests/state/test_tables_that_refuse.py",)
 _LIVES: Final = "tests/coordinators/test_diverting_refused.py"
+_HELD: Final = "tests/coordinators/test_diverting_what_is_held.py"
+_ROWS: Final = "integration_tests/state/test_rows_that_refuse.py"
 _LEDGER: Final = ("tests/ledger/test_memory_ledger.py",)
 _SQL_LEDGER: Final = ("tests/ledger/test_sqlite_ledger.py",)
 
@@ -28,6 +30,62 @@ DIVERTING: Final = (
         (*_PURE, *_TABLES),
     ),
     Mutant(
+        "what fits with the others goes back to them",
+        "state/sifting.py",
+        "        sifted = _with_those_that_fit(sifted, limited)\n",
+        "",
+        _PURE,
+    ),
+    Mutant(
+        "rows are merged in the order in which they were tried",
+        "coordinators/batches/sifting.py",
+        "    return in_lasting_order(diverting_of(store).staged_rows(batch, updates))\n",
+        "    return diverting_of(store).staged_rows(batch, updates)\n",
+        (f"{_HELD}::test_a_row_that_needs_another_one_of_its_batch_stays_with_it",),
+    ),
+    Mutant(
+        "a refusal that ends the transaction leaves the state a way on",
+        "state/tables/sifting.py",
+        "        if not is_refused:\n            raise\n        raise _EndedError from error\n",
+        "        raise\n",
+        (f"{_HELD}::test_a_refusal_that_ends_the_whole_transaction_is_not_told_apart",),
+    ),
+    Mutant(
+        "all rows take the place of those that are refused",
+        "coordinators/ledger/rules/decisions.py",
+        "    return replace(decision, kind=DecisionKind.DIVERT_REFUSED) in open_decisions\n",
+        "    return False\n",
+        (f"{_HELD}::test_all_rows_take_the_place_of_those_that_are_refused_before_the_next_start",),
+    ),
+    Mutant(
+        "all rows of a txid are about the records that were held",
+        "coordinators/decisions/wanted.py",
+        "            attempt = next((each.attempt for each in held if self._is_about(each)), attempt)\n",
+        "",
+        (f"{_HELD}::test_all_rows_take_the_place_of_those_that_are_refused_before_the_next_start",),
+    ),
+    Mutant(
+        "what waits for the COMMIT hides no row of another state",
+        "coordinators/batches/trying.py",
+        "            if not steps.is_late and steps.state in names[: names.index(name)]:\n",
+        "            if steps.state in names[: names.index(name)]:\n",
+        (f"{_ROWS}::test_what_one_state_refuses_at_the_commit_hides_no_row_that_another_one_refuses",),
+    ),
+    Mutant(
+        "what the database names nobody for is this one's, where it is not there without its rows",
+        "coordinators/batches/trying.py",
+        """ or (refusing == "" and without != "")\n""",
+        "\n",
+        (f"{_ROWS}::test_what_is_refused_at_the_commit_and_names_no_state_leaves_as_a_whole",),
+    ),
+    Mutant(
+        "what is late is looked for once those behind it fit",
+        "coordinators/batches/sifting.py",
+        "    for name in names[:-1]:  # what",
+        "    for name in names[:0]:  # what",
+        (f"{_ROWS}::test_what_one_state_refuses_at_the_commit_hides_no_row_that_another_one_refuses",),
+    ),
+    Mutant(
         "a search is bounded",
         "state/sifting.py",
         "        if not left:\n",
@@ -37,8 +95,8 @@ DIVERTING: Final = (
     Mutant(
         "a trial leaves nothing for the next one",
         "state/tables/sifting.py",
-        "            savepoint.rollback()\n",
-        "            savepoint.commit() if savepoint.is_active else savepoint.rollback()\n",
+        "        savepoint.rollback()\n",
+        "        savepoint.commit() if savepoint.is_active else savepoint.rollback()\n",
         _TABLES,
     ),
     Mutant(
@@ -72,8 +130,8 @@ DIVERTING: Final = (
     Mutant(
         "another state's refusal is about that one",
         "coordinators/batches/trying.py",
-        "            return steps.state == name  # another one's refusal, which comes behind it, is about that one\n",
-        "            return True\n",
+        "        return refusing == name or (",
+        "        return refusing is not None or (",
         (f"{_LIVES}::test_memory_tells_it_apart_too",),
     ),
     Mutant(
@@ -93,8 +151,8 @@ DIVERTING: Final = (
     Mutant(
         "what is taken out is not applied",
         "coordinators/batches/sifting.py",
-        "        left[name] = HeldUpdates(parted.kept)\n",
-        "",
+        "    return left, tuple(Diverted(",
+        "    return dict(made), tuple(Diverted(",
         (f"{_LIVES}::test_one_bad_key_leaves_and_all_others_stay",),
     ),
     Mutant(

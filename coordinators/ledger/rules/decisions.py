@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, Refusal, StopKind
@@ -59,7 +60,8 @@ def check_decision(
         case DecisionKind.RETRY:
             _check_refused(decision, refusal)
         case DecisionKind.DIVERT | DecisionKind.DIVERT_REFUSED:
-            _check_divert(pinned, decision, refusal)
+            if not is_widened(decision, refusal, open_decisions):
+                _check_divert(pinned, decision, refusal)
 
 
 def check_drop(progress: Progress, decision: Decision, open_decisions: Sequence[Decision]) -> None:
@@ -112,6 +114,16 @@ def replaced(decision: Decision, open_decisions: Sequence[Decision]) -> Decision
         return None
     about = (decision.txid, decision.state)
     return next((item for item in open_decisions if item.kind.diverts and (item.txid, item.state) == about), None)
+
+
+def is_widened(decision: Decision, refusal: Refusal | None, open_decisions: Sequence[Decision]) -> bool:
+    """Tell whether all rows are to go where a held divert takes those of the same records that the state refuses.
+
+    Nothing has to be refused again for that: what is held may be something that can't be carried out.
+    """
+    if decision.kind is not DecisionKind.DIVERT or (refusal is not None and refusal.blocks):
+        return False
+    return replace(decision, kind=DecisionKind.DIVERT_REFUSED) in open_decisions
 
 
 def without_rows_of(pin: Pin, state: str) -> tuple[StatePin, ...]:
