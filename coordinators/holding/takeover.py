@@ -101,8 +101,8 @@ class TakeOver:
     def complete(self, sources: Mapping[str, Source], check: Callable[[], None] = nothing_wrong) -> TakenOver:
         """Take over; raises DecisionNeededError while a refusal waits for a person.
 
-        `check` raises what else is wrong with this version: of one that brings something new before a fence is raised,
-        and of each once whatever was away has answered, before it replaces the one that is stored.
+        `check` raises what else is wrong with this version: before a fence is raised where it brings something new, and
+        of each before it replaces the one that is stored.
         """
         self._look_at_all(sources, check)
         self.raise_fences()
@@ -247,9 +247,8 @@ class TakeOver:
         are registered where that was cut off; what is new is born once the description is stored. Without `counts` the
         rows are taken for what they should be: a person says so, and they are counted anew when that is carried out.
         """
-        standing = self.unless_fenced(
-            lambda: self.repeater.call("checking the states", partial(self._standing, counts=counts))
-        )
+        check = partial(self.repeater.call, "checking the states", partial(self._standing, counts=counts))
+        standing = self.unless_fenced(check)
         reached(CrashPoint.AFTER_CHECKING)
         if self.snapshot.pin is not None:
             self._bear(standing)
