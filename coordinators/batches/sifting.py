@@ -31,7 +31,7 @@ MOST_TRIES: Final = 10_000
 """How often rows are tried for a person who takes them out: about 400 bad ones of a million."""
 _MOST_COUNTED: Final = 200_000
 """Up to how many rows are tried while a run stops: it tells how many are refused, and takes none out."""
-_MOST_TRIES_COUNTING: Final = 1_000
+_MOST_TRIES_COUNTING: Final = 200
 _COUNTS: Final = 3
 """How often they are counted while a store has something else to do."""
 

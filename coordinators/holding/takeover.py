@@ -173,8 +173,7 @@ class TakeOver:
     def raise_fences(self) -> None:
         """Raise the topology's epoch in every store, then read what is open.
 
-        Whoever calls it has looked before, so that what is refused leaves no trace. Raises `LedgerBehindError` when a
-        state holds a later epoch although nobody has taken the ledger over.
+        Whoever calls it has looked before. Raises `LedgerBehindError` for a later epoch that the ledger has not given.
         """
         owner = self._now().owner
         for name, store in self.stores.items():

@@ -594,8 +594,7 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
 }
 
 ELSEWHERE = {
-    # tests/coordinators/test_renaming.py::test_a_ledger_that_was_restored_to_before_the_rename_is_refused_by_all_versions
-    # and those behind it carry it out
+    # tests/coordinators/test_renaming.py: a ledger that was restored to before a rename
     "state/renaming.py RESET_LOST": 1,
     "state/tables/meta.py RESET_LOST": 1,
     # tests/coordinators/test_forgetting_beside_others.py, of a ledger that was put back before a forget
