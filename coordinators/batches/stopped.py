@@ -53,7 +53,7 @@ class StoppedError(FatalError):
             is_pinned=self.is_pinned,
             goes_on=self.goes_on,
         )
-        told.batch = self.batch
+        told.batch, told.__cause__ = self.batch, self.__cause__
         return told.with_traceback(self.__traceback__)
 
     def __str__(self) -> str:

@@ -227,6 +227,7 @@ BUGS = (
         "no epoch check in the state",
         _both(_patched(memory_place, "check_epoch", _nothing), _patched(memory_target, "check_epoch", _nothing)),
         _TWO_OWNERS,
+        first_seed=100,
     ),
     PlantedBug(
         "no comparison of txids before an apply",
