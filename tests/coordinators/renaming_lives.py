@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from tests.coordinators.dying import goes_well
 from tests.coordinators.fakes import ListJob, Topic, make_job
 from tests.coordinators.test_run import OPTIONS, run
 from tests.ledger.making import run_out
-from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import TridentError
+from trident.base.crash_points import CrashPoint
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, rename_states, reset_topology
 from trident.coordinators.decisions.wanted import WantedDecision
@@ -45,10 +45,6 @@ POINTS = [
     CrashPoint.AFTER_RESETTING_STATE,
 ]
 OF_RENAMES = [CrashPoint.BEFORE_RENAMING, CrashPoint.AFTER_RENAMING, CrashPoint.AFTER_FOLLOWING]
-
-
-class Died(BaseException):
-    """The process is gone."""
 
 
 @dataclass
@@ -132,25 +128,10 @@ class World:
         point = self.chance.choice(points) if points and self.chance.random() < 0.6 else None
         left = self.chance.choice([1, 1, 2])
 
-        def die(reached: CrashPoint, txid: int) -> None:
-            nonlocal left
-            left -= reached is point
-            if point is not None and left <= 0 and (txid or reached is point):
-                raise Died
-
         try:
-            with armed(die):
-                action()
-        except Died:
-            self.told.append(f"{what}: died at {point}")
-            return False
-        except TridentError as error:
-            self.told.append(f"{what}: {error}")
-            return False
+            return goes_well(what, action, self.told, point, left)
         finally:
             self.let_go()
-        self.told.append(f"{what}: went well")
-        return True
 
     def let_go(self) -> None:
         ledger = self.place.ledger()

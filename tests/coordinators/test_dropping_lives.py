@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.coordinators.dying import goes_well
 from tests.coordinators.fakes import ListJob, Topic, make_job
-from tests.coordinators.test_decisions import APART, MIXED, SHORTCUT, Died, Scene
+from tests.coordinators.test_decisions import APART, MIXED, SHORTCUT, Scene
 from tests.coordinators.test_run import OPTIONS, run
 from tests.effort import base_seed, effort
-from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import TridentError
+from trident.base.crash_points import CrashPoint
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.state import SqliteState, StateKind
 from trident.state.target import State
@@ -62,25 +62,10 @@ class World:
         point = self.chance.choice(POINTS) if dies and self.chance.random() < 0.6 else None
         left = self.chance.choice([1, 1, 1, 2])
 
-        def die(reached: CrashPoint, txid: int) -> None:
-            nonlocal left
-            left -= reached is point
-            if point is not None and left <= 0 and (txid or reached is point):
-                raise Died
-
         try:
-            with armed(die):
-                action()
-        except Died:
-            self.told.append(f"{what}: died at {point}")
-            return False
-        except TridentError as error:
-            self.told.append(f"{what}: {error}")
-            return False
+            return goes_well(what, action, self.told, point, left)
         finally:
             self.scene.sql("UPDATE trident_heartbeat SET released = 1")
-        self.told.append(f"{what}: went well")
-        return True
 
     def start(self, name: str, *, dies: bool = True) -> bool:
         """Run a version to the end; what it has must then be whole."""

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.coordinators.dying import goes_well
 from tests.coordinators.fakes import LAYOUT, Topic
-from tests.coordinators.other_columns import MANIFOLD, PLACES, THRICE, TWICE, Died, Place, run, version
+from tests.coordinators.other_columns import MANIFOLD, PLACES, THRICE, TWICE, Place, run, version
 from tests.coordinators.test_run import OPTIONS
 from tests.effort import base_seed, effort
 from tests.ledger.making import run_out
-from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import TridentError
+from trident.base.crash_points import CrashPoint
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology
 from trident.coordinators.decisions.wanted import WantedDecision
@@ -66,25 +66,10 @@ class World:
         point = self.chance.choice(POINTS) if dies and self.chance.random() < 0.7 else None
         left = self.chance.choice([1, 1, 1, 2])
 
-        def die(reached: CrashPoint, txid: int) -> None:
-            nonlocal left
-            left -= reached is point
-            if point is not None and left <= 0 and (txid or reached is point):
-                raise Died
-
         try:
-            with armed(die):
-                action()
-        except Died:
-            self.told.append(f"{what}: died at {point}")
-            return False
-        except TridentError as error:
-            self.told.append(f"{what}: {error}")
-            return False
+            return goes_well(what, action, self.told, point, left)
         finally:
             self.let_go()
-        self.told.append(f"{what}: went well")
-        return True
 
     def let_go(self) -> None:
         ledger = self.place.ledger()
