@@ -21,7 +21,14 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.work import measure
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.behind import Behind
-from trident.coordinators.levels.writing import WriteRepeatedly, as_written, keep_made, not_recorded, refused_plainly
+from trident.coordinators.levels.writing import (
+    WriteRepeatedly,
+    as_written,
+    keep_made,
+    not_recorded,
+    refused_plainly,
+    tell_of_written,
+)
 from trident.coordinators.lifecycle import Activity, Reply
 from trident.coordinators.options import RunOptions
 from trident.coordinators.pinned import Commit
@@ -53,6 +60,20 @@ class WritesFirst(Committer):
         """No decision would mend it: the next start writes the batch again, and records it where it can be."""
         left = "What the batch has written stays, and is written again"
         return not_recorded(steps.batch, error, left)
+
+
+class MayHaveWritten(BatchRunner):
+    """At least once: tasks may have written of an attempt that fails, so its error doesn't say that nothing was."""
+
+    def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
+        """Process the attempt; what is held is written in its turn."""
+        try:
+            return super().run(batch, plan, edges, plan_ms)
+        except StoppedError:
+            raise  # told by the committer, as are those that come later
+        except TridentError as error:
+            tell_of_written(error)
+            raise
 
 
 class RecordedFirst(BatchRunner):
@@ -177,7 +198,10 @@ def parts_of(
         case Level.EXACTLY_ONCE:
             return LevelParts(runner, Committer(ledger, runner.stores, repeater, runner.clock))
         case Level.AT_LEAST_ONCE:
-            keeps = replace(runner, stage=keep_made, refused=refused_plainly)
+            spouts, sources, stores = runner.spouts, runner.sources, runner.stores
+            keeps = MayHaveWritten(
+                spouts, sources, stores, runner.processor, runner.clock, runner.is_over, keep_made, refused_plainly
+            )
             writes = WriteRepeatedly(runner.stores, repeater)
             return LevelParts(keeps, WritesFirst(ledger, repeater, runner.clock, writes))
         case Level.AT_MOST_ONCE:

@@ -23,7 +23,7 @@ from trident.state.plainly import WritesPlainly
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
 from trident.state.target import Target
 
-_NOTHING: Final = re.compile(r"nothing of (the|this|its) (batch|txid) was applied", re.IGNORECASE)
+_NOTHING: Final = re.compile(r"nothing (of (the|this|its) (batch|txid) )?was applied", re.IGNORECASE)
 _STAYS: Final = "what tasks have written of it stays (and is written again)"
 
 
@@ -162,6 +162,13 @@ def as_written(stopped: StoppedError) -> StoppedError:
     )
     said.__cause__ = stopped.__cause__
     return said.with_traceback(stopped.__traceback__)
+
+
+def tell_of_written(error: TridentError) -> None:
+    """At least once: change the text of an attempt's error likewise, for the log, the ledger and listeners."""
+    match error.args:
+        case (str() as text,):
+            error.args = (_said(text),)
 
 
 def _said(text: str) -> str:

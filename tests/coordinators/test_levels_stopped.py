@@ -17,6 +17,7 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.batches.stopped import StoppedError, gave_up
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.levels.writing import as_written
+from trident.coordinators.run_events import BatchFailed, RunListener
 
 WEAKER = (Level.AT_LEAST_ONCE, Level.AT_MOST_ONCE)
 
@@ -87,6 +88,39 @@ def test_at_least_once_nobody_says_that_nothing_was_written() -> None:
     assert refusal is not None
     for said in (str(stopped.value), refusal.reason):
         assert "othing of" not in said
+
+
+class Heard(RunListener):
+    """Keeps the text of each attempt that has failed."""
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+
+    def failed(self, event: BatchFailed) -> None:
+        self.errors.append(event.error)
+
+
+@pytest.mark.parametrize("said", ["nothing was applied", "nothing of the batch was applied"])
+def test_at_least_once_nobody_says_so_of_an_attempt_that_is_tried_again(
+    said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither the log, nor a listener, nor what the ledger keeps of errors."""
+
+    def fail_once(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+        if request.tries == 1:
+            raise RetryableError(f"a function raised; {said}")
+        return result
+
+    place, heard = memory_place(), Heard()
+    job = make_job(payments(), place.state("balances"), level=Level.AT_LEAST_ONCE, meddle=fail_once)
+    run(job, place.ledger(), replace(OPTIONS, listeners=[heard]))
+    kept = [row.text for row in place.ledger().view().errors("payments")]
+    for texts in (caplog.messages, heard.errors, kept):
+        about = [text for text in texts if "a function raised" in text]
+        assert about
+        for text in about:
+            assert "what tasks have written of it stays" in text
+            assert "othing " not in text
 
 
 def test_at_least_once_a_record_that_does_not_decode_says_so_too() -> None:

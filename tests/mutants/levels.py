@@ -180,6 +180,13 @@ LEVELS: Final = (
         _STOPPED,
     ),
     Mutant(
+        "at least once nobody says so of an attempt that is tried again",
+        "coordinators/levels/parts.py",
+        "            tell_of_written(error)\n",
+        "",
+        _STOPPED,
+    ),
+    Mutant(
         "a start that is refused is not said to have written",
         "coordinators/holding/run.py",
         "is Level.AT_LEAST_ONCE and self._coordinator is not None:",
