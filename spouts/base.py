@@ -222,8 +222,12 @@ class NamesMessages(Receives, Protocol):
     def given_again(self) -> int:
         """How many messages came again although they were done: acked, and without effect."""
 
-    def belong_to(self, incarnation: str) -> None:
-        """Hear, before `begin_from`, in which incarnation of its topology positions count from 0."""
+    def belong_to(self, line: str, birth: int) -> None:
+        """Hear, before `begin_from`, to which line of epochs the run belongs, and from which txid on positions count.
+
+        That is the txid after which the incarnation began: a later incarnation of the line has a higher one, unless
+        nothing was planned in between.
+        """
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]

@@ -166,6 +166,30 @@ def test_a_reset_is_no_restore(topic: Topic, tmp_path: Path) -> None:
         assert topology.counted() == once("d"), "the group stands where it stood"
 
 
+@pytest.mark.timeout(300)
+def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_given_again(
+    topic: Topic, tmp_path: Path
+) -> None:
+    topology = Topology(topic.spout, tmp_path)
+    before = datetime.now(UTC)
+    topic.send("ab")
+    topology.run()
+    topology.keep()
+    topic.send("c")
+    topology.run()
+    topology.reset()
+    topic.send("de")
+    topology.run()
+    topology.put_back()
+    for _ in range(2):
+        with pytest.raises(FatalError, match=r"had been reset after txid \d+, which it does not know") as stopped:
+            topology.run()
+    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    topic.send("f")
+    topology.run()
+    assert topology.counted() == once("abcdef")
+
+
 @pytest.fixture
 def stream(redis_server: LocalRedis) -> Iterator[str]:
     name = f"s-{uuid.uuid4().hex[:12]}"

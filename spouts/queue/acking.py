@@ -28,8 +28,14 @@ class StreamProgress:
     """
 
     life: str
-    """Another one for each stream, and after each reset; the same behind a restore."""
+    """Another one for each stream of each topology and ledger; the same behind a restore, and behind a reset."""
+    birth: int
+    """The txid after which the topology's last reset let it begin anew, which also lets `done` begin anew; else 0."""
     done: int
+
+    def is_behind(self, other: StreamProgress) -> bool:
+        """Tell whether the same stream was further when the other one was noted."""
+        return self.life == other.life and (self.birth, self.done) < (other.birth, other.done)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class AckingSource(HeldRowsSource):
         self._pending = PendingMessages(horizon=spout.horizon)
         self._instance: Instance | None = None
         self._instances = 0
-        self._life: str | None = None
+        self._life: tuple[str, int] | None = None
         self._is_active = True
         self._is_new = False
         self._has_failed = False
@@ -109,9 +109,9 @@ class AckingSource(HeldRowsSource):
         """How many messages came again although they were done, and were acked without effect."""
         return self._redelivered.count
 
-    def belong_to(self, incarnation: str) -> None:
-        """See `NamesMessages`; a source keeps what comes of it, which is no name of anybody's."""
-        self._life = hashlib.blake2b(f"{incarnation}/{self._name}".encode(), digest_size=8).hexdigest()
+    def belong_to(self, line: str, birth: int) -> None:
+        """See `NamesMessages`; a source keeps what comes of the line, which is no name of anybody's."""
+        self._life = hashlib.blake2b(f"{line}/{self._name}".encode(), digest_size=8).hexdigest(), birth
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
@@ -319,7 +319,7 @@ class AckingSource(HeldRowsSource):
 
     def _progress(self) -> StreamProgress | None:
         """Return how far the stream is: each message has a position, and all are done that lie before the first."""
-        return None if self._life is None else StreamProgress(self._life, self._pending.first)
+        return None if self._life is None else StreamProgress(*self._life, self._pending.first)
 
     def _refuse(self, deliveries: Iterable[Delivery]) -> None:
         instance = self._instance

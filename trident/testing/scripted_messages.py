@@ -110,7 +110,7 @@ class ScriptedMessageSource(ScriptedSource):
         super().__init__(script)
         self._messages = script
 
-    def belong_to(self, incarnation: str) -> None:
+    def belong_to(self, line: str, birth: int) -> None:
         """Do nothing: a test keeps nothing at its source."""
 
     def begin_from(

@@ -81,7 +81,8 @@ class GroupCommits:
         What is done above it may be as much as this horizon by now. No record was acked since that it passes.
         """
         noted, now = progress_in(note), self._progress
-        self._acked_at[partition] = noted if noted is not None and now is not None and noted.life == now.life else now
+        is_of_now = noted is not None and now is not None and (noted.life, noted.birth) == (now.life, now.birth)
+        self._acked_at[partition] = noted if is_of_now else now
         if horizon_in(note) != self._horizon:
             self._flight.note_committed(partition, None)
 

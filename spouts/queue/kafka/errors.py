@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaError
 
 from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.spouts.queue.acking import StreamProgress
 from trident.spouts.queue.kafka.offsets import TopicPartition
 
 _KEPT: Final = "Nothing was committed by this: what was read and not acked is read again"
@@ -130,19 +131,22 @@ def smaller_horizon(place: GroupPlace, before: int, now: int) -> FatalError:
 
 
 def ledger_behind(
-    place: GroupPlace, passed: Iterable[TopicPartition], acked: int, done: int, known: Sequence[str]
+    place: GroupPlace, passed: Mapping[TopicPartition, StreamProgress], now: StreamProgress, known: Sequence[str]
 ) -> FatalError:
     """Return the error for a ledger that has less of a stream done than when these partitions were committed."""
+    then = max(passed.values(), key=lambda each: (each.birth, each.done))
+    since = "" if then.birth == now.birth else f"had been reset after txid {then.birth}, which it does not know, and "
     of_topics: dict[str, list[str]] = {}
     for topic, number in sorted(passed):
         of_topics.setdefault(topic, []).append(str(number))
     named = " ".join(f"--topic {topic}:{','.join(numbers)}" for topic, numbers in of_topics.items())
     oldest = f", of which {known[0]} was done first" if known else ""
     return FatalError(
-        f"{place}: the ledger has {done:,} records of this stream done, and had {acked:,} when the group's positions "
-        "were committed: it was put back to an earlier moment (a backup, or a replica that was behind). What was acked "
-        "since is in no result of it, and what these positions have passed would not be read again. Nothing was read "
-        "or changed. If the states are of another moment than the ledger, put that right first. Then, while no run is "
+        f"{place}: the ledger has {now.done:,} records of this stream done, and {since}had {then.done:,} when the "
+        "group's positions were committed: it was put back to an earlier moment (a backup, or a replica that was "
+        "behind). What was acked since is in no result of it, and what these positions have passed would not be read "
+        "again. Nothing was read or changed. If the states are of another moment than the ledger, put that right "
+        "first. Then, while no run is "
         f"there, say which: kafka-consumer-groups --reset-offsets --execute --group {place.group} {named} "
         "--to-datetime MOMENT has it given again as far as Kafka still holds it, from a moment (UTC, "
         "2026-01-31T12:00:00.000) on so early that all that was sent before it was done at the moment that the ledger "

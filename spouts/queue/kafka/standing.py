@@ -30,22 +30,19 @@ def require_remembered(place: GroupPlace, positions: Sequence[Place], remembered
     """Raise `FatalError` where more was acked, or may be done above these positions, than is remembered now."""
     progress = remembered.progress
     if progress is not None and (passed := _passed(positions, progress)):
-        raise ledger_behind(place, passed, max(passed.values()), progress.done, remembered.known)
+        raise ledger_behind(place, passed, progress, remembered.known)
     before = max((horizon_in(each.metadata or "") for each in positions), default=0)
     if 0 < remembered.horizon < before:
         raise smaller_horizon(place, before, remembered.horizon)
 
 
-def _passed(positions: Sequence[Place], progress: StreamProgress) -> dict[TopicPartition, int]:
+def _passed(positions: Sequence[Place], progress: StreamProgress) -> dict[TopicPartition, StreamProgress]:
     """Return the partitions whose positions were committed when more was done than the ledger says, and how much.
 
-    A note is committed behind what it says, and a ledger takes nothing back of such a stream: it was put back. What
-    another stream has noted, or this one before a reset, says nothing. Where a note says no more than the ledger, all
-    that lies below its position was done by then: it is acked before that position is committed.
+    A note is committed behind what it says, and a ledger takes nothing back of such a stream: it was put back, maybe
+    to before a reset. What another stream has noted, or this one before its last reset, says nothing. Where a note says
+    no more than the ledger, all that lies below its position was done by then: it is acked before that position is
+    committed.
     """
     notes = {partition_of(each): progress_in(each.metadata or "") for each in positions}
-    return {
-        partition: noted.done
-        for partition, noted in notes.items()
-        if noted is not None and noted.life == progress.life and noted.done > progress.done
-    }
+    return {partition: noted for partition, noted in notes.items() if noted is not None and progress.is_behind(noted)}

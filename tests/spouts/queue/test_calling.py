@@ -99,6 +99,6 @@ class NotesSpout(FileQueueSpout):
 def test_a_spout_hears_how_far_its_stream_is_before_the_acks_that_belong_to_it(tmp_path: Path) -> None:
     loop = SpoutLoop(NotesSpout(tmp_path), SpoutContext("s", 1), Writer(Pipe()[0]))
     loop._pending = {1: ("a", 0.0), 2: ("b", 0.0), 3: ("c", 0.0)}
-    for ack in (Ack((1, 2), StreamProgress("x", 5)), Ack((3,))):
+    for ack in (Ack((1, 2), StreamProgress("x", 0, 5)), Ack((3,))):
         loop._one(ack)
-    assert NotesSpout.heard == [StreamProgress("x", 5), "a", "b", "c"]
+    assert NotesSpout.heard == [StreamProgress("x", 0, 5), "a", "b", "c"]

@@ -73,7 +73,7 @@ class Stream:
 
     @property
     def progress(self) -> StreamProgress:
-        return StreamProgress(LIFE, len(self.done))
+        return StreamProgress(LIFE, 0, len(self.done))
 
     def known(self) -> Done:
         return self.done[-self.horizon :]
@@ -183,7 +183,7 @@ def test_a_ledger_that_is_put_back_is_noticed_and_what_the_error_names_counts_on
 @pytest.mark.parametrize("horizon", [0, 20])
 @pytest.mark.parametrize("topic_id", ["", "made"])
 def test_a_note_is_read_as_it_was_written(horizon: int, topic_id: str) -> None:
-    for progress in (None, StreamProgress(LIFE, 0), StreamProgress(LIFE, 2**40)):
+    for progress in (None, StreamProgress(LIFE, 0, 0), StreamProgress(LIFE, 2**40, 2**40)):
         note = note_of(topic_id, horizon, progress)
         assert (horizon_in(note), progress_in(note)) == (horizon, progress)
         assert not is_of_another_topic(note, topic_id)
@@ -196,19 +196,21 @@ def test_what_somebody_else_has_noted_says_nothing_of_the_stream(note: str) -> N
 
 
 def test_a_version_before_believes_a_position_with_such_a_note() -> None:
-    note = note_of("made", 20, StreamProgress(LIFE, 5))
+    note = note_of("made", 20, StreamProgress(LIFE, 0, 5))
     horizon = re.match(r"horizon ([0-9]{1,18})(?:, |$)", note)  # as it read its own
     assert horizon is not None
     assert not note[horizon.end() :].startswith("topic id "), "else it would be compared with all that follows"
 
 
-def require(done: int, *notes: str, horizon: int = 20, life: str = LIFE, known: tuple[str, ...] = ()) -> None:
+def require(
+    done: int, *notes: str, horizon: int = 20, life: str = LIFE, birth: int = 0, known: tuple[str, ...] = ()
+) -> None:
     positions = [Place(topic, number, 5, note) for number, note in enumerate(notes) for topic in ("t", "u")]
-    require_remembered(GROUP, positions, Remembered(horizon, known, StreamProgress(life, done)))
+    require_remembered(GROUP, positions, Remembered(horizon, known, StreamProgress(life, birth, done)))
 
 
 def test_which_partitions_and_what_is_known_are_said() -> None:
-    notes = [note_of("", 0, StreamProgress(LIFE, done)) for done in (7, 4, 6)]
+    notes = [note_of("", 0, StreamProgress(LIFE, 0, done)) for done in (7, 4, 6)]
     with pytest.raises(FatalError) as caught:
         require(4, *notes, known=("t/0/1", "t/0/2"))
     said = str(caught.value)
@@ -221,14 +223,26 @@ def test_which_partitions_and_what_is_known_are_said() -> None:
 
 
 def test_notes_of_others_and_of_before_a_reset_say_nothing() -> None:
-    note = note_of("", 0, StreamProgress(LIFE, 7))
+    note = note_of("", 0, StreamProgress(LIFE, 0, 7))
     require(0, note, life="f" * 16)
+    require(0, note, birth=3)
     require(0, "horizon 20, topic id made", "")
     require_remembered(GROUP, [Place("t", 0, 5, note)], Remembered(20))
     with pytest.raises(FatalError, match="had 7"):
         require(0, note, horizon=0)
 
 
+def test_a_ledger_that_was_put_back_to_before_a_reset_is_behind_whatever_it_has_done() -> None:
+    note = note_of("", 0, StreamProgress(LIFE, 4, 2))
+    with pytest.raises(
+        FatalError, match=r"has 9 records .* had been reset after txid 4, which it does not know, and had 2"
+    ):
+        require(9, note)
+    with pytest.raises(FatalError, match="had been reset after txid 4"):
+        require(9, note, birth=3)
+    require(2, note, birth=4)
+
+
 def test_that_a_ledger_is_behind_is_said_before_that_it_remembers_fewer() -> None:
     with pytest.raises(FatalError, match="had 7"):
-        require(4, note_of("", 100, StreamProgress(LIFE, 7)))
+        require(4, note_of("", 100, StreamProgress(LIFE, 0, 7)))

@@ -321,18 +321,18 @@ def test_a_run_in_which_nothing_came_again_says_nothing_of_it(caplog: pytest.Log
 
 def test_a_process_hears_how_far_its_stream_is_with_each_ack() -> None:
     source, instances = opened(("a", "b", "c"), ("d",))
-    source.belong_to("one")
+    source.belong_to("one", 3)
     first, _ = plan(source)
     source.committed(1, [OffsetRange(LOG, "messages", 0, 2)])
     life = instances[0].heard[0].life if instances[0].heard[0] else ""
     source.committed(2, [OffsetRange(LOG, "messages", 2, 3)])
-    assert instances[0].heard == [StreamProgress(life, 2), StreamProgress(life, 3)]
+    assert instances[0].heard == [StreamProgress(life, 3, 2), StreamProgress(life, 3, 3)]
     assert instances[0].context.progress is None, "it was started before anybody said in which life"
     instances[0].is_gone = True
     with pytest.raises(RetryableError):
         source.receive({LOG: first.stop})
     plan(source, first.stop)
-    assert instances[1].context.progress == StreamProgress(life, 3), "what is held is not done"
+    assert instances[1].context.progress == StreamProgress(life, 3, 3), "what is held is not done"
 
 
 def test_what_is_done_already_is_acked_with_what_is_done_now() -> None:
@@ -344,7 +344,7 @@ def test_what_is_done_already_is_acked_with_what_is_done_now() -> None:
 
     instance = FakeInstance(SpoutContext("messages", 1), "a")
     source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
-    source.belong_to("one")
+    source.belong_to("one", 3)
     source.begin_from({LOG: 7}, {"a": ""}, {"b": ""})
     source.receive({LOG: 8})
     (progress,) = instance.heard
@@ -353,10 +353,10 @@ def test_what_is_done_already_is_acked_with_what_is_done_now() -> None:
     assert progress.done == 7, "what is pinned is not done"
 
 
-def test_each_stream_has_a_life_of_its_own_and_another_one_behind_a_reset() -> None:
-    def life(name: str, incarnation: str) -> str:
+def test_each_stream_has_a_life_of_its_own_in_each_ledger() -> None:
+    def life(name: str, line: str) -> str:
         source = AckingSource(name, FileQueueSpout(Path("unused")), lambda context: FakeInstance(context))
-        source.belong_to(incarnation)
+        source.belong_to(line, 0)
         progress = source._progress()
         assert progress is not None
         return progress.life
