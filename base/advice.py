@@ -6,7 +6,10 @@ command is given only where it works: rows are resumed only where it is known ho
 
 from __future__ import annotations
 
-_CLEARED = "every state is filled anew with what its sources still hold, from where the spouts begin"
+_CLEARED = (
+    "every state is filled anew with what its sources still hold, from where the spouts begin; a queue gives "
+    "what it has left, a consumer group what it has not passed"
+)
 _RESUMED = "each partition goes on where it stood"
 _FROM_A_MOMENT = (
     "in all streams records before that moment that the rows do not hold are skipped, and records from it on that they "

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka import KafkaAdminClient
 from pyspark import cloudpickle
 from redis import Redis
 
@@ -108,7 +109,11 @@ def carry_out(topic: Topic, said: str, exchanged: str, by: str) -> None:
     """Do what the error says, to the letter."""
     words = said[said.index("kafka-consumer-groups ") :].split(" has it given again")[0]
     assert exchanged in words
-    given = words.replace(exchanged, by).split()[1:]
+    carry_out_words(topic, words.replace(exchanged, by))
+
+
+def carry_out_words(topic: Topic, said: str) -> None:
+    given = said[said.index("kafka-consumer-groups ") :].split()[1:]
     jars = (
         *_fetched(f"kafka-tools-{KAFKA_VERSION}", "org.apache.kafka", "kafka-tools", KAFKA_VERSION),
         *kafka_classpath(),
@@ -188,6 +193,37 @@ def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_gi
     topic.send("f")
     topology.run()
     assert topology.counted() == once("abcdef")
+
+
+@pytest.mark.timeout(300)
+def test_a_group_that_was_deleted_goes_on_where_it_was_with_its_quiet_partitions_too(
+    topic: Topic, tmp_path: Path
+) -> None:
+    """The stream remembers none of the quiet one's records any more."""
+
+    class Spout(AckingKafkaSpout):
+        horizon = 4
+
+    def spout() -> AckingKafkaSpout:
+        return Spout(topic.name, group="counts", bootstrap_servers=topic.servers, body=TextBody())
+
+    topology = Topology(spout, tmp_path)
+    topic.send("xyz", partition=1)
+    topology.run()
+    topic.send("abcdefgh")
+    topology.run()
+    with closing(KafkaAdminClient(bootstrap_servers=topic.servers)) as admin:
+        admin.delete_consumer_groups(["counts"])
+    with pytest.raises(FatalError, match="has no position in") as stopped:
+        topology.run()
+    said = str(stopped.value)
+    first, both = said.split(" goes on behind them")[0], said.split("counts twice: ")[1]
+    carry_out_words(topic, first)
+    carry_out_words(topic, both.split(" with --to-datetime")[0] + " --to-latest")
+    topic.send("i")
+    topic.send("w", partition=1)
+    topology.run()
+    assert topology.counted() == once("abcdefghiwxyz")
 
 
 @pytest.fixture

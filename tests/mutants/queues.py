@@ -15,6 +15,7 @@ _BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
 _PUT_BACK = ("tests/spouts/queue/test_kafka_put_back.py",)
 _SOURCE = ("tests/spouts/queue/test_source.py",)
 _CALLING = ("tests/spouts/queue/test_calling.py",)
+_AHEAD = ("integration_tests/queues/test_rabbitmq_ahead.py",)
 _RESTORED = ("integration_tests/queues/test_put_back.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/queue/test_http_push.py",)
@@ -112,9 +113,9 @@ QUEUES: Final = (
     Mutant(
         "queue: a group that has lost its position does not begin anew",
         "spouts/queue/kafka/member.py",
-        '            raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)',
+        "            raise lost_position(self._place, {partition: known})",
         "            pass",
-        _KAFKA,
+        ("tests/spouts/queue/test_kafka_begins.py",),
     ),
     Mutant(
         "queue: a record that can't be read ends nothing before what was given is done",
@@ -358,8 +359,8 @@ QUEUES: Final = (
     Mutant(
         "queue: what is on its way is waited for",
         "spouts/queue/rabbitmq/line.py",
-        "        is_owed = self._came < self._to_come + self._put_back\n",
-        "        is_owed = False\n",
+        "        patience = self._patience_s(self._put_back)\n",
+        "        patience = 0.0\n",
         _TO_THE_END,
     ),
     Mutant(
@@ -379,8 +380,8 @@ QUEUES: Final = (
     Mutant(
         "queue: a broker may read for long where nobody else consumes",
         "spouts/queue/rabbitmq/line.py",
-        "        return _READ_S if self._is_alone and has_room else _LEFT_S\n",
-        "        return _LEFT_S\n",
+        "        if not (self._is_alone and has_room):\n",
+        "        if True:\n",
         _TO_THE_END,
     ),
     Mutant(
@@ -455,22 +456,22 @@ QUEUES: Final = (
     ),
     Mutant(
         "queue: a ledger that was put back behind its group is noticed",
-        "spouts/queue/kafka/standing.py",
-        "noted.done > progress.done",
+        "spouts/queue/acking.py",
+        "self.life == other.life and (self.birth, self.done) < (other.birth, other.done)",
         "False",
         _PUT_BACK,
     ),
     Mutant(
         "queue: a position that says as much as the ledger is no sign of a restore",
-        "spouts/queue/kafka/standing.py",
-        "noted.done > progress.done",
-        "noted.done >= progress.done",
+        "spouts/queue/acking.py",
+        "(self.birth, self.done) < (other.birth, other.done)",
+        "(self.birth, self.done) <= (other.birth, other.done)",
         _PUT_BACK,
     ),
     Mutant(
         "queue: what was noted before a reset, or by others, is no sign of a restore",
-        "spouts/queue/kafka/standing.py",
-        "noted.life == progress.life and ",
+        "spouts/queue/acking.py",
+        "self.life == other.life and ",
         "",
         _PUT_BACK,
     ),
@@ -484,7 +485,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a position that is committed again keeps what was noted beside it",
         "spouts/queue/kafka/commits.py",
-        "noted if noted is not None and now is not None and noted.life == now.life else now",
+        "noted if is_of_now else now",
         "None",
         _PUT_BACK,
     ),
@@ -508,6 +509,76 @@ QUEUES: Final = (
         'f"{line}/{self._name}"',
         "self._name",
         _SOURCE,
+    ),
+    Mutant(
+        "queue: a ledger may be put back to before a reset",
+        "spouts/queue/acking.py",
+        "(self.birth, self.done) < (other.birth, other.done)",
+        "self.birth == other.birth and self.done < other.done",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a spout that has raised is closed",
+        "spouts/queue/process/calling.py",
+        "            self._leave_its_source()\n",
+        "",
+        _CALLING,
+    ),
+    Mutant(
+        "queue: a stream that begins behind another one says so",
+        "spouts/queue/kafka/standing.py",
+        "if noted is not None and noted.life != progress.life",
+        "if False",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a note never goes back",
+        "spouts/queue/kafka/commits.py",
+        "        if self._progress is None or not progress.is_behind(self._progress):",
+        "        if True:",
+        ("tests/spouts/queue/test_kafka_commits.py",),
+    ),
+    Mutant(
+        "queue: a lost position is looked for before a quiet partition is read again",
+        "spouts/queue/kafka/member.py",
+        "        require_placed(self._place, found, self._topics.ids, remembered.known)\n",
+        "",
+        _RESTORED,
+    ),
+    Mutant(
+        "queue: what may have been lost with a position is said",
+        "spouts/queue/kafka/standing.py",
+        "[each for each in nowhere if each not in newest]",
+        "[]",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: RabbitMQ delivers no more ahead than is remembered",
+        "spouts/queue/rabbitmq/spout.py",
+        "max(self.horizon // 2, 1) if self.horizon else _MOST",
+        "_MOST",
+        _AHEAD,
+    ),
+    Mutant(
+        "queue: a header that the client can't read breaks no connection",
+        "spouts/queue/rabbitmq/line.py",
+        "        read_all_headers()\n",
+        "",
+        _AHEAD,
+    ),
+    Mutant(
+        "queue: what the client can't read is no loss of a connection",
+        "spouts/queue/rabbitmq/errors.py",
+        "    if isinstance(error, exceptions.StreamLostError) and (name := _failed_with(error)):\n",
+        "    if False:\n        name = ''\n",
+        ("tests/spouts/queue/test_rabbitmq_errors.py",),
+    ),
+    Mutant(
+        "queue: what RabbitMQ has put aside is not waited for long",
+        "spouts/queue/rabbitmq/line.py",
+        "_READ_S if self._came < self._to_come else min(_LEFT_S + owed * _BACK_EACH_S, _READ_S)",
+        "_READ_S",
+        _AHEAD,
     ),
     Mutant(
         "queue: a source hears to which line and incarnation it belongs",

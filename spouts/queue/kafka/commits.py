@@ -69,7 +69,8 @@ class GroupCommits:
 
     def reached(self, progress: StreamProgress) -> None:
         """Hear how far the stream is: noted beside the position of each partition of which a record is acked then."""
-        self._progress = progress
+        if self._progress is None or not progress.is_behind(self._progress):  # two threads may tell of two moments
+            self._progress = progress
 
     def acked(self, partition: TopicPartition) -> None:
         """Hear that a record of a partition is acked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -136,10 +136,7 @@ def ledger_behind(
     """Return the error for a ledger that has less of a stream done than when these partitions were committed."""
     then = max(passed.values(), key=lambda each: (each.birth, each.done))
     since = "" if then.birth == now.birth else f"had been reset after txid {then.birth}, which it does not know, and "
-    of_topics: dict[str, list[str]] = {}
-    for topic, number in sorted(passed):
-        of_topics.setdefault(topic, []).append(str(number))
-    named = " ".join(f"--topic {topic}:{','.join(numbers)}" for topic, numbers in of_topics.items())
+    named = _as_options(passed)
     oldest = f", of which {known[0]} was done first" if known else ""
     return FatalError(
         f"{place}: the ledger has {now.done:,} records of this stream done, and {since}had {then.done:,} when the "
@@ -156,15 +153,57 @@ def ledger_behind(
     )
 
 
-def lost_position(place: GroupPlace, partition: str, done: int) -> FatalError:
-    """Return the error for a group that has no position where records of it are done: where it was, nobody knows."""
+def lost_position(
+    place: GroupPlace, lost: Mapping[TopicPartition, int], forgotten: Sequence[TopicPartition] = ()
+) -> FatalError:
+    """Return the error for a group that has lost positions; `lost`: up to where records are known as done.
+
+    `forgotten` are partitions without a position of which nothing is remembered: they may have been read as well.
+    """
+    tool = f"kafka-consumer-groups --reset-offsets --execute --group {place.group}"
+    ((first, done), *more) = sorted(lost.items())
+    if more:
+        names = ", ".join(f"{each.topic}:{each.partition}" for each in sorted(lost))
+        lines = " ".join(f"{each.topic},{each.partition},{known + 1}" for each, known in sorted(lost.items()))
+        known = f"records of each are done: {names}"
+        way = f"{tool} --from-file FILE, which has a line for each: {lines}"
+    else:
+        known = f"records up to offset {done} of it are done"
+        way = f"{tool} --topic {first.topic}:{first.partition} --to-offset {done + 1}"
+    where = f"{len(lost):,} partitions" if more else f"{first.topic}:{first.partition}"
     return FatalError(
-        f"{place}: the group has no position in {partition} any more, and records up to offset {done} of it are done: "
-        "the group was deleted, or the brokers have let go of its positions (offsets.retention.minutes). Nothing was "
-        "read. Say where it goes on, while no run is there: kafka-consumer-groups --reset-offsets --execute --group "
-        f"{place.group} --topic {partition} --to-offset {done + 1} goes on behind them, and leaves out what lies below "
-        "and was not done; an offset below gives again what is done, of which only the last ones are known"
+        f"{place}: the group has no position in {where} any more, and {known}: the group was deleted, or the brokers "
+        "have let go of its positions (offsets.retention.minutes). Nothing was read. Say where it goes on, while no "
+        f"run is there: {way} goes on behind them, and leaves out what lies below and was not done; an offset below "
+        f"gives again what is done, of which only the last ones are known{_also(tool, forgotten)}"
     )
+
+
+def _also(tool: str, forgotten: Sequence[TopicPartition]) -> str:
+    if not forgotten:
+        return ""
+    return (
+        f". It has none in {_as_topics(forgotten)} either, of which nothing is remembered, whatever was done of it. "
+        "Say it of that too, or it is read from its beginning, and what was done counts twice: "
+        f"{tool} {_as_options(forgotten)} with --to-datetime MOMENT (what was sent since, UTC, "
+        "2026-01-31T12:00:00.000), with --to-latest (what comes from now on) or with --to-earliest"
+    )
+
+
+def _as_options(partitions: Iterable[TopicPartition]) -> str:
+    return " ".join(f"--topic {named}" for named in _named(partitions))
+
+
+def _as_topics(partitions: Iterable[TopicPartition]) -> str:
+    return ", ".join(_named(partitions))
+
+
+def _named(partitions: Iterable[TopicPartition]) -> list[str]:
+    """Return partitions as Kafka's tool has them, each topic once."""
+    of_topics: dict[str, list[str]] = {}
+    for topic, number in sorted(partitions):
+        of_topics.setdefault(topic, []).append(str(number))
+    return [f"{topic}:{','.join(numbers)}" for topic, numbers in of_topics.items()]
 
 
 def never_placed(place: GroupPlace, topic: str) -> FatalError:

@@ -28,7 +28,7 @@ from trident.spouts.queue.kafka.errors import (
 from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named, topic_named
 from trident.spouts.queue.kafka.others import OtherMembers
-from trident.spouts.queue.kafka.standing import Remembered, require_remembered
+from trident.spouts.queue.kafka.standing import Remembered, require_placed, require_remembered
 from trident.spouts.queue.kafka.watch import TopicWatch
 
 _PATIENCE_S: Final = 10.0
@@ -267,11 +267,12 @@ class GroupMember:
 
         To be asked before the group is joined, and of all partitions: of those that a member is given, none may have a
         position because they came later, or because another member has just placed the others. Raises what
-        `require_remembered` does.
+        `require_remembered` and `require_placed` do.
         """
         found = self._stand([Place(*each) for each in partitions])
         placed = [place for place in found if position_in(place, self._topics.ids) is not None]
         require_remembered(self._place, placed, remembered)
+        require_placed(self._place, found, self._topics.ids, remembered.known)
         begun = {place.topic for place in found if has_position(place)} | {*map(topic_named, remembered.known)}
         return {partition_of(place) for place in found if place.topic not in begun}
 
@@ -324,7 +325,7 @@ class GroupMember:
             return Place(*partition, offset)
         if (known := self._exposed.knows(partition)) is not None:
             self._topics.require_same(partition.topic)
-            raise lost_position(self._place, f"{partition.topic}:{partition.partition}", known)
+            raise lost_position(self._place, {partition: known})
         begins_at_end = self._start is StartAt.LATEST and not is_begun
         if begins_at_end and not self._is_new:
             raise never_placed(self._place, partition.topic)

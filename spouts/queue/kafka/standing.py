@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import TopicPartition as Place
 
 from trident.spouts.queue.acking import StreamProgress
-from trident.spouts.queue.kafka.commits import partition_of
-from trident.spouts.queue.kafka.errors import GroupPlace, ledger_behind, smaller_horizon
+from trident.spouts.queue.kafka.commits import partition_of, position_in
+from trident.spouts.queue.kafka.errors import GroupPlace, ledger_behind, lost_position, smaller_horizon
 from trident.spouts.queue.kafka.notes import horizon_in, progress_in
-from trident.spouts.queue.kafka.offsets import TopicPartition
+from trident.spouts.queue.kafka.offsets import TopicPartition, place_named
+
+_log = logging.getLogger("trident.spouts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,44 @@ class Remembered:
 def require_remembered(place: GroupPlace, positions: Sequence[Place], remembered: Remembered) -> None:
     """Raise `FatalError` where more was acked, or may be done above these positions, than is remembered now."""
     progress = remembered.progress
+    if progress is not None and remembered.is_new and (others := _of_others(positions, progress)):
+        _log.warning(
+            "%s: the group's positions in %s were committed by another stream of this library: of another topology, or "
+            "of a ledger that is lost or at another address. What that has done is in no result of this stream, which "
+            "goes on behind it. To have it given again end the run, and set the group back with "
+            "kafka-consumer-groups --reset-offsets",
+            place,
+            ", ".join(others),
+        )
     if progress is not None and (passed := _passed(positions, progress)):
         raise ledger_behind(place, passed, progress, remembered.known)
     before = max((horizon_in(each.metadata or "") for each in positions), default=0)
     if 0 < remembered.horizon < before:
         raise smaller_horizon(place, before, remembered.horizon)
+
+
+def require_placed(
+    place: GroupPlace, positions: Sequence[Place], topic_ids: Mapping[str, str], known: Sequence[str]
+) -> None:
+    """Raise `FatalError` where records are done in a partition that has no position: the group has lost some.
+
+    Then one of which nothing is remembered may have lost its own as well. `positions` are of all partitions.
+    """
+    newest: dict[TopicPartition, int] = {}
+    for named in (place_named(id_, topic_ids) for id_ in known):
+        if named is not None:
+            newest[named[0]] = max(named[1], newest.get(named[0], 0))
+    nowhere = [partition_of(each) for each in positions if position_in(each, topic_ids) is None]
+    lost = {each: newest[each] for each in nowhere if each in newest}
+    if lost:
+        raise lost_position(place, lost, [each for each in nowhere if each not in newest])
+
+
+def _of_others(positions: Sequence[Place], progress: StreamProgress) -> list[str]:
+    """Return the partitions whose positions a stream of another topology, or under another ledger, has committed."""
+    notes = {partition_of(each): progress_in(each.metadata or "") for each in positions}
+    theirs = (partition for partition, noted in notes.items() if noted is not None and noted.life != progress.life)
+    return [f"{topic}:{number}" for topic, number in sorted(theirs)]
 
 
 def _passed(positions: Sequence[Place], progress: StreamProgress) -> dict[TopicPartition, StreamProgress]:

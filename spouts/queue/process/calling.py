@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import time
 from collections import deque
@@ -38,6 +39,8 @@ nothing: what a server has to deliver it delivers when it has been asked."""
 _MEND_IT: Final = "Mend it and start again; what may pass by itself is to be raised as RetryableError"
 _ENDS: Final = "a message that is refused ends the run as soon as all others that were given are done"
 _LOOK_S: Final = 1.0
+_CLOSING_S: Final = 10.0
+_NEVER: Final = float("inf")
 _MOST_SAMPLES: Final = 1_000
 
 
@@ -68,7 +71,8 @@ class SpoutLoop:
         self._last_at = time.monotonic()
         self._call: tuple[str, float] | None = None
         self._active = False
-        self._stops = False
+        self._stops = self._is_closed = False
+        self._closes_until = _NEVER
         self._ends_with: Raised | None = None
         """What ends the run as soon as nothing is pending."""
         self._unclear: set[str | None] = set()
@@ -92,14 +96,36 @@ class SpoutLoop:
             self._writer.send(Closed())
         except SpoutError as error:
             self._writer.send(error.raised)
+            self._leave_its_source()
+
+    def _leave_its_source(self) -> None:
+        """Close a spout that has raised, if it does not take long: the first error is the one to tell.
+
+        A source may else keep a place for it: a consumer group does for the time of a session, and lets nobody set its
+        positions meanwhile.
+        """
+        self._closes_until = time.monotonic() + _CLOSING_S
+        for close in (self._end_activity, self._close_once):
+            with suppress(SpoutError):
+                close()
+        self._closes_until = _NEVER
 
     def _open(self) -> None:
         with self._calling("open()"):
             self._spout.open(self._context)
 
     def _close(self) -> None:
+        self._end_activity()
+        self._close_once()
+
+    def _end_activity(self) -> None:
         if self._active:
             self._set_active(False)
+
+    def _close_once(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         with self._calling("close()"):
             self._spout.close()
 
@@ -258,6 +284,8 @@ class SpoutLoop:
         hanging = Doubling(LONG_S)
         while True:
             time.sleep(_LOOK_S)
+            if time.monotonic() > self._closes_until:
+                os._exit(1)  # what it has raised is said; who waits for its end must not wait for a close as well
             self._writer.send(Alive(tuple(_taken(self._took))))
             call = self._call
             if call is None or call != told:

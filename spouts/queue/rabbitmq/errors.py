@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import re
 import socket
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +20,9 @@ _PRECONDITION_FAILED: Final = 406
 _NOT_ALLOWED: Final = 530
 _NOT_IMPLEMENTED: Final = 540
 _INTERNAL: Final = 541
+_RAISED: Final = re.compile(r"Stream connection lost: (?P<name>\w+)\(")
+_MALFORMED: Final = "error"
+"""The name of `struct.error`."""
 _KEPT: Final = "Nothing was acked by this: what was delivered and not acked is in the queue again"
 _LOGIN: Final = (exceptions.ProbableAuthenticationError, exceptions.AuthenticationError)
 
@@ -50,6 +55,8 @@ def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace, *, was_o
         return _of_connection(error, place)
     if isinstance(error, exceptions.ChannelWrongStateError):  # it was closed between two looks
         return channel_closed(place)
+    if isinstance(error, exceptions.StreamLostError) and (name := _failed_with(error)):
+        return failed(place, f" ({name})")
     if isinstance(error, OSError | exceptions.AMQPConnectionError):
         # the name alone: the client's texts quote what it was configured with
         name = type(error).__name__
@@ -66,11 +73,22 @@ def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace, *, was_o
     return failed(place, f" ({type(error).__name__})")
 
 
+def _failed_with(lost: exceptions.StreamLostError) -> str:
+    """Return which of Python's errors the client calls the loss of a connection, "" where it was one.
+
+    What it can't read of a message it says so as well; the next connection would be given the same again.
+    """
+    found = _RAISED.search(str(lost))
+    raised = getattr(builtins, found["name"], None) if found is not None else None
+    is_own = isinstance(raised, type) and issubclass(raised, Exception) and not issubclass(raised, OSError | EOFError)
+    return found["name"] if found is not None and (is_own or found["name"] == _MALFORMED) else ""
+
+
 def failed(place: RabbitPlace, how: str = "") -> FatalError:
     """Return the error for a client that could not go on with what it was sent or told."""
     return FatalError(
         f"{place}: the client pika failed{how}. {_KEPT}. Look at the options in the address, at the version of pika, "
-        "and at the newest messages: a property or a header that is not UTF-8 can't be read"
+        "and at the newest messages: a header may be of a kind that it does not know"
     )
 
 

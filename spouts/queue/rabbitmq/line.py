@@ -28,6 +28,7 @@ from trident.spouts.queue.rabbitmq.errors import (
     failed,
     stream_refused,
 )
+from trident.spouts.queue.rabbitmq.headers import read_all_headers
 
 _TURN_S: Final = 1
 """How long one look at the connection waits; what is to be settled ends it."""
@@ -41,6 +42,8 @@ _READ_S: Final = 120.0
 A broker reads all that a prefetch has room for out of a quorum queue's log before it sends the first: gigabytes, maybe,
 on a disk that others use. What has expired meanwhile, or was purged, never comes.
 """
+_BACK_EACH_S: Final = 0.001
+"""For how much longer it waits for each that was put back: a broker that has put one aside does not say so."""
 _DRAIN_S: Final = 300.0
 """How long a consumer may take to end at most, whatever goes on to come."""
 _OF_STREAMS: Final = "x-stream-offset"
@@ -108,6 +111,7 @@ class RabbitLine:
 
     def open(self) -> None:
         """Connect and look at the queue; raises what `classify` makes of what goes wrong."""
+        read_all_headers()
         self._thread.start()
         self._wait_for(self._is_open)
 
@@ -157,8 +161,8 @@ class RabbitLine:
         if self._delivered:  # since it was last asked for one
             return True
         # a quorum queue says that it has none as soon as it has taken them out, seconds before they are here
-        is_owed = self._came < self._to_come + self._put_back
-        if is_owed and time.monotonic() < max(self._came_at, self._settled_at) + self._patience_s():
+        patience = self._patience_s(self._put_back)
+        if time.monotonic() < max(self._came_at, self._settled_at) + patience:
             return True
         if left is not None and left.steps == self._steps:
             return left.count > 0 and time.monotonic() < left.until
@@ -260,14 +264,22 @@ class RabbitLine:
 
         Who publishes meanwhile must not keep it: what is published now comes at once, or has no room.
         """
-        if self._came < self._to_come + self._sent_back and now < self._came_at + self._patience_s():
+        if now < self._came_at + self._patience_s(self._sent_back):
             self._owed_at = now
         return now < min(max(self._owed_at, self._paused_at) + _LEFT_S, self._paused_at + _DRAIN_S)
 
-    def _patience_s(self) -> float:
-        """Return for how long what is owed may be on its way: what has no room is not."""
+    def _patience_s(self, put_back: int) -> float:
+        """Return for how long what is owed may be on its way, 0 where nothing is: what has no room is not.
+
+        What was put back may never come: the broker has put it aside, or dropped it, if it was given too often.
+        """
+        owed = self._to_come + put_back - self._came
+        if owed <= 0:
+            return 0.0
         has_room = self._came - self._sent < self._prefetch
-        return _READ_S if self._is_alone and has_room else _LEFT_S
+        if not (self._is_alone and has_room):
+            return _LEFT_S
+        return _READ_S if self._came < self._to_come else min(_LEFT_S + owed * _BACK_EACH_S, _READ_S)
 
     def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
         assert method.delivery_tag is not None

@@ -56,7 +56,10 @@ class RabbitSpout(AckingSpout):
         id_header: str | None = None,
         max_pending: int = 50_000,
     ) -> None:
-        """`max_pending`: how many messages the broker delivers ahead of their acks, at most 65,535."""
+        """`max_pending`: how many messages the broker delivers ahead of their acks, at most 65,535.
+
+        No more than half of the `horizon` are delivered, so that all of them are known when they come again.
+        """
         self._queue = check_name("queue", queue, "the name of a queue")
         self._address = checked_address(url, ("amqp", "amqps"), "amqp://user:password@host:5672/vhost", 5672)
         self._body = checked_body(body)
@@ -92,7 +95,7 @@ class RabbitSpout(AckingSpout):
         self._left = set()
         self._ends_with = None
         place = RabbitPlace(self._address.shown, self._vhost, self._queue)
-        self._line = RabbitLine(self._address.url, place, min(self.max_pending, _MOST))
+        self._line = RabbitLine(self._address.url, place, self._prefetch)
         self._line.open()
 
     def next_tuple(self) -> Message | None:
@@ -147,6 +150,11 @@ class RabbitSpout(AckingSpout):
         if self._line is not None:
             self._line.close()
             self._line = None
+
+    @property
+    def _prefetch(self) -> int:
+        """Return how many may be unacked: a line that dies gives all of them again, and each has to be known."""
+        return min(self.max_pending, max(self.horizon // 2, 1) if self.horizon else _MOST)
 
     @property
     def _vhost(self) -> str:

@@ -15,7 +15,7 @@ from trident.spouts.queue.message import Message
 from trident.spouts.queue.process import calling
 from trident.spouts.queue.process.calling import SpoutLoop
 from trident.spouts.queue.process.lasting import Doubling, HeldBack
-from trident.spouts.queue.process.wire import Ack, Hangs
+from trident.spouts.queue.process.wire import Ack, Hangs, Raised, SetActive, Stop
 from trident.spouts.queue.process.writing import Writer
 
 
@@ -102,3 +102,73 @@ def test_a_spout_hears_how_far_its_stream_is_before_the_acks_that_belong_to_it(t
     for ack in (Ack((1, 2), StreamProgress("x", 0, 5)), Ack((3,))):
         loop._one(ack)
     assert NotesSpout.heard == [StreamProgress("x", 0, 5), "a", "b", "c"]
+
+
+class FailingSpout(FileQueueSpout):
+    """Raises as soon as it is asked, or opened, and notes what is called of it."""
+
+    called: ClassVar[list[str]] = []
+
+    def __init__(self, folder: Path, at: str) -> None:
+        super().__init__(folder)
+        self.at = at
+
+    def _call(self, what: str) -> None:
+        self.called.append(what)
+        if what == self.at:
+            raise ValueError
+
+    def open(self, context: SpoutContext) -> None:
+        self._call("open")
+
+    def activate(self) -> None:
+        self._call("activate")
+
+    def next_tuple(self) -> Message | None:
+        self._call("next_tuple")
+        return None
+
+    def deactivate(self) -> None:
+        self._call("deactivate")
+
+    def close(self) -> None:
+        self._call("close")
+
+
+@pytest.mark.parametrize(
+    ("at", "called"),
+    [
+        ("open", ["open", "close"]),
+        ("next_tuple", ["open", "activate", "next_tuple", "deactivate", "close"]),
+        ("close", ["open", "activate", "deactivate", "close"]),
+    ],
+)
+def test_a_spout_that_has_raised_is_closed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, called: list[str]
+) -> None:
+    FailingSpout.called.clear()
+    loop = SpoutLoop(FailingSpout(tmp_path, at), SpoutContext("s", 1), Writer(Pipe()[0]))
+    sent: list[object] = []
+    monkeypatch.setattr(loop._writer, "send", sent.append)
+    loop.hear(SetActive(True))
+    if at == "close":
+        loop.hear(Stop())
+    loop.run()
+    assert FailingSpout.called == called
+    assert [each.what for each in sent if isinstance(each, Raised)] == [f"{at}()"]
+
+
+def test_a_close_that_hangs_behind_an_error_ends_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calling, "_LOOK_S", 0.01)
+    codes: list[int] = []
+
+    def leave(code: int) -> None:
+        codes.append(code)
+        raise SystemExit
+
+    monkeypatch.setattr("os._exit", leave)
+    loop = SpoutLoop(FileQueueSpout(tmp_path), SpoutContext("s", 1), Writer(Pipe()[0]))
+    loop._closes_until = time.monotonic() + 0.05
+    with pytest.raises(SystemExit):
+        loop.tell_of_hangs()
+    assert codes == [1]

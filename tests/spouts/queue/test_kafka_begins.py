@@ -94,6 +94,19 @@ def test_a_position_that_goes_is_no_reason_to_begin_at_the_end() -> None:
     assert given(member, client, 0) == [0]
 
 
+def test_a_position_that_goes_while_it_is_read_is_named_where_records_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = NotingClient(random.Random(0), [list(range(6))], [6])
+    member = stream(client, 8)
+    take(member, 2)
+    member.done(TopicPartition("t", 0), 0)
+    member._lost(cast(Consumer, client), [Place("t", 0)])
+    client.positions.clear()
+    monkeypatch.setattr(member._topics, "require_same", lambda topic: None)
+    given(member, client, 0)
+    with pytest.raises(FatalError, match=r"no position in t:0 any more, .* up to offset 0 .*--to-offset 1 goes on"):
+        member._require_well()
+
+
 def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
     client = NotingClient(random.Random(0), [list(range(6))], [6])
     client.positions, client.notes = {0: 4}, {0: "topic id old"}

@@ -9,9 +9,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from trident.base.errors import FatalError
+from trident.spouts.queue.acking import StreamProgress
 from trident.spouts.queue.kafka.commits import GroupCommits
 from trident.spouts.queue.kafka.errors import GroupPlace
 from trident.spouts.queue.kafka.exposed import ExposedRecords
+from trident.spouts.queue.kafka.notes import progress_in
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition
 
 ONE = TopicPartition("t", 0)
@@ -125,3 +127,13 @@ def test_a_partition_that_begins_at_its_end_is_placed_when_that_is_confirmed() -
     assert not scene.commits.is_placed(two), "it may not have come"
     scene.commits.heard(None, [Place("t", 1, 7)])
     assert scene.commits.is_placed(two)
+
+
+def test_of_two_moments_that_are_told_the_later_one_is_noted_whichever_comes_first() -> None:
+    scene = Scene()
+    for done in (2, 1):
+        scene.commits.reached(StreamProgress("a" * 16, 0, done))
+    scene.flight.ack(ONE, 0)
+    scene.commits.acked(ONE)
+    notes = [progress_in(place.metadata or "") for place in scene.commits._wanted()]
+    assert notes == [StreamProgress("a" * 16, 0, 2)]

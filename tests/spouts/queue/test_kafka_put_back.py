@@ -21,7 +21,7 @@ from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.member import GroupMember
 from trident.spouts.queue.kafka.notes import horizon_in, is_of_another_topic, note_of, progress_in
 from trident.spouts.queue.kafka.offsets import TopicPartition, id_of
-from trident.spouts.queue.kafka.standing import Remembered, require_remembered
+from trident.spouts.queue.kafka.standing import Remembered, require_placed, require_remembered
 
 LIFE = "0123456789abcdef"
 GROUP = GroupPlace("b", ("t", "u"), "g")
@@ -246,3 +246,45 @@ def test_a_ledger_that_was_put_back_to_before_a_reset_is_behind_whatever_it_has_
 def test_that_a_ledger_is_behind_is_said_before_that_it_remembers_fewer() -> None:
     with pytest.raises(FatalError, match="had 7"):
         require(4, note_of("", 100, StreamProgress(LIFE, 0, 7)))
+
+
+MADE = {"t": "one", "u": "two"}
+
+
+def placed(*known: str, **places: int) -> None:
+    """Look at positions by topic and number (`t0=5`); -1001 is none."""
+    positions = [Place(name[0], int(name[1:]), offset) for name, offset in places.items()]
+    require_placed(GROUP, positions, MADE, known)
+
+
+def test_a_position_that_is_gone_is_said_with_all_that_may_have_gone_with_it() -> None:
+    with pytest.raises(FatalError) as caught:
+        placed("t/0/7@one", "t/0/4@one", t0=-1001, t1=-1001, t2=3, u0=-1001, u1=-1001)
+    said = str(caught.value)
+    assert "no position in t:0 any more, and records up to offset 7 " in said
+    assert "--group g --topic t:0 --to-offset 8 goes on behind them" in said
+    assert "It has none in t:1, u:0,1 either" in said
+    assert "--group g --topic t:1 --topic u:0,1 with --to-datetime MOMENT" in said
+    with pytest.raises(FatalError) as caught:
+        placed("t/0/7@one", "u/1/2@two", t0=-1001, u1=-1001)
+    said = str(caught.value)
+    assert "no position in 2 partitions any more" in said
+    assert "--from-file FILE, which has a line for each: t,0,8 u,1,3 goes on" in said
+    assert "either" not in said
+
+
+def test_who_has_lost_no_position_of_what_is_done_is_let_on() -> None:
+    placed("t/0/7@one", t0=8, t1=-1001, u0=-1001)
+    placed(t0=-1001)
+    placed("t/0/7@before", "t/0", t0=-1001)
+
+
+@pytest.mark.parametrize(
+    ("life", "is_new", "is_said"), [("f" * 16, True, True), (LIFE, True, False), ("f" * 16, False, False)]
+)
+def test_a_stream_that_begins_behind_another_one_says_so(
+    life: str, is_new: bool, is_said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    positions = [Place("t", 0, 5, note_of("", 0, StreamProgress(life, 0, 3))), Place("t", 1, 5, "a tool's own")]
+    require_remembered(GROUP, positions, Remembered(20, (), StreamProgress(LIFE, 0, 3), is_new))
+    assert ["positions in t:0 were committed by another stream" in each for each in caplog.messages] == [True] * is_said

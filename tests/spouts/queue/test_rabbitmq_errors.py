@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import struct
 
 import pytest
 from pika import exceptions
@@ -38,6 +39,11 @@ PLACE = RabbitPlace("127.0.0.1:9", "/", "q")
         (exceptions.ConnectionClosedByBroker(505, "UNEXPECTED_FRAME"), FatalError, "505"),
         (exceptions.AMQPHeartbeatTimeout("no activity"), RetryableError, "AMQPHeartbeatTimeout"),
         (exceptions.StreamLostError("gone"), RetryableError, "StreamLostError"),
+        (exceptions.StreamLostError("Transport indicated EOF"), RetryableError, "StreamLostError"),
+        (exceptions.StreamLostError(f"Stream connection lost: {BrokenPipeError('x')!r}"), RetryableError, "was lost"),
+        (exceptions.StreamLostError(f"Stream connection lost: {EOFError('x')!r}"), RetryableError, "was lost"),
+        (exceptions.StreamLostError(f"Stream connection lost: {ValueError('hunter2')!r}"), FatalError, "ValueError"),
+        (exceptions.StreamLostError(f"Stream connection lost: {struct.error('hunter2')!r}"), FatalError, "client pika"),
         (OSError("hunter2"), RetryableError, "OSError"),
         (exceptions.ProtocolSyntaxError("hunter2"), FatalError, "the client pika failed"),
     ],
