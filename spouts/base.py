@@ -223,11 +223,7 @@ class NamesMessages(Receives, Protocol):
         """How many messages came again although they were done: acked, and without effect."""
 
     def belong_to(self, line: str, birth: int) -> None:
-        """Hear, before `begin_from`, to which line of epochs the run belongs, and from which txid on positions count.
-
-        That is the txid after which the incarnation began: a later incarnation of the line has a higher one, unless
-        nothing was planned in between.
-        """
+        """Hear, before `begin_from`, to which line of epochs the run belongs, and after which txid positions began."""
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]

@@ -5,6 +5,7 @@ Both ways on are taken as the error and the page say them, with Kafka's and Redi
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import time
@@ -17,7 +18,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from kafka import KafkaAdminClient
 from pyspark import cloudpickle
 from redis import Redis
 
@@ -113,12 +113,12 @@ def carry_out(topic: Topic, said: str, exchanged: str, by: str) -> None:
 
 
 def carry_out_words(topic: Topic, said: str) -> None:
-    given = said[said.index("kafka-consumer-groups ") :].split()[1:]
+    given = shlex.split(said[said.index("kafka-consumer-groups ") :])[1:]
     jars = (
         *_fetched(f"kafka-tools-{KAFKA_VERSION}", "org.apache.kafka", "kafka-tools", KAFKA_VERSION),
         *kafka_classpath(),
     )
-    command = [str(find_java()), "-cp", ":".join(map(str, jars)), _TOOL, "--bootstrap-server", topic.servers, *given]
+    command = [str(find_java()), "-cp", ":".join(map(str, jars)), _TOOL, *given]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert answer.returncode == 0, answer
     assert "Error" not in answer.stdout, answer.stdout
@@ -212,8 +212,7 @@ def test_a_group_that_was_deleted_goes_on_where_it_was_with_its_quiet_partitions
     topology.run()
     topic.send("abcdefgh")
     topology.run()
-    with closing(KafkaAdminClient(bootstrap_servers=topic.servers)) as admin:
-        admin.delete_consumer_groups(["counts"])
+    carry_out_words(topic, f"kafka-consumer-groups --bootstrap-server {topic.servers} --delete --group counts")
     with pytest.raises(FatalError, match="has no position in") as stopped:
         topology.run()
     said = str(stopped.value)

@@ -555,8 +555,8 @@ QUEUES: Final = (
     Mutant(
         "queue: RabbitMQ delivers no more ahead than is remembered",
         "spouts/queue/rabbitmq/spout.py",
-        "max(self.horizon // 2, 1) if self.horizon else _MOST",
-        "_MOST",
+        ", max(self.horizon // 2, 1) if self.horizon else _MOST)",
+        ")",
         _AHEAD,
     ),
     Mutant(

@@ -43,6 +43,8 @@ class HttpPushSpout(AckingSpout):
     in each process, and says in the log which.
     """
 
+    max_pending = 1_000
+
     def __init__(
         self,
         *,
@@ -53,9 +55,9 @@ class HttpPushSpout(AckingSpout):
         token: str | None = None,
         wait: timedelta = timedelta(seconds=30),
         max_body: int = 1 << 20,
-        max_pending: int = 1_000,
+        max_pending: int | None = None,
     ) -> None:
-        """`max_body`: bytes of a message; `max_pending`: messages under way, at most 10,000."""
+        """`max_body`: bytes of a message; `max_pending`: messages under way, at most 10,000, else the class's."""
         self._port = check_count("port", port, least=0, most=_MOST_PORTS)
         self._host = check_name("host", host, "an address of this machine")
         self._path = check_name("path", path, "a path such as '/payments'")
@@ -66,7 +68,8 @@ class HttpPushSpout(AckingSpout):
         self._token = None if token is None else check_text("token", token, secret=True)
         self._wait_s = check_duration("wait", wait, longest=_LONGEST_WAIT).total_seconds()
         self._max_body = check_count("max_body", max_body)
-        self.max_pending = check_count("max_pending", max_pending, most=_MOST_WAITING)
+        pending = self.max_pending if max_pending is None else max_pending
+        self.max_pending = check_count("max_pending", pending, most=_MOST_WAITING)
         if token is None and not _is_loopback(self._host):
             raise ConfigurationError(
                 "host can be reached from elsewhere, since it is none of 127.0.0.1, ::1 and localhost: senders have to "

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
 from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaError
 
 from trident.base.errors import FatalError, RetryableError, TridentError
-from trident.spouts.queue.acking import StreamProgress
-from trident.spouts.queue.kafka.offsets import TopicPartition
 
 _KEPT: Final = "Nothing was committed by this: what was read and not acked is read again"
 _AWAY: Final = frozenset(
@@ -68,6 +66,12 @@ class GroupPlace:
     def __str__(self) -> str:
         return f"topics {', '.join(self.topics)}, group {self.group!r} at Kafka {self.brokers}"
 
+    @property
+    def setting(self) -> str:
+        """The command of Kafka's own tool that sets the group's positions, up to what it is to set."""
+        brokers, group = shlex.quote(self.brokers), shlex.quote(self.group)
+        return f"kafka-consumer-groups --bootstrap-server {brokers} --reset-offsets --execute --group {group}"
+
 
 def is_away(error: KafkaError) -> bool:
     """Tell whether the client goes on by itself once a broker is back."""
@@ -103,19 +107,25 @@ def classify(error: KafkaError, place: GroupPlace, where: str = "") -> TridentEr
     if error.code() in _LOST:
         return FatalError(
             f"{at}: the log does not hold the group's position ({error.name()}): what it had there was deleted before "
-            "it was acked, or the topic was cut or made again. Nothing was skipped. Move the group with "
-            "kafka-consumer-groups --reset-offsets, where the run is stopped, and keep records longer (retention)"
+            "it was acked, or the topic was cut or made again. Nothing was skipped. While no run is there, move the "
+            f"group: {place.setting} --topic {_as_tool(where)} --to-earliest; and keep records longer (retention)"
         )
     if is_away(error) or is_moved(error) or error.retriable():
         return RetryableError(f"{at}: the brokers are away, or can't answer now ({error.name()}). {_KEPT}")
     return FatalError(f"{at}: Kafka has refused what was asked ({error.name()}). {_KEPT}")
 
 
+def _as_tool(where: str) -> str:
+    """Return a partition as Kafka's tool has it."""
+    return shlex.quote(where.removesuffix("]").replace("[", ":")) if where else "TOPIC:PARTITION"
+
+
 def exchanged(place: GroupPlace, topic: str) -> FatalError:
     """Return the error for a topic that is another one of the same name."""
     return FatalError(
         f"{place}: the topic {topic!r} was deleted and made again while it was read, and what was not acked of the old "
-        "one is gone with it; what is done stays done. Start again to read the new one, which begins where `start` says"
+        "one is gone with it; what is done stays done. Start again: the new one is read from its beginning, or the "
+        "start says what is not known of it"
     )
 
 
@@ -127,91 +137,4 @@ def smaller_horizon(place: GroupPlace, before: int, now: int) -> FatalError:
         "are given again, and those that are forgotten would count twice. Nothing was read. Start with a horizon of "
         f"{before} in the spout's class, end that run by SIGTERM or Ctrl-C when no record is held up, and make it "
         "smaller then"
-    )
-
-
-def ledger_behind(
-    place: GroupPlace, passed: Mapping[TopicPartition, StreamProgress], now: StreamProgress, known: Sequence[str]
-) -> FatalError:
-    """Return the error for a ledger that has less of a stream done than when these partitions were committed."""
-    then = max(passed.values(), key=lambda each: (each.birth, each.done))
-    since = "" if then.birth == now.birth else f"had been reset after txid {then.birth}, which it does not know, and "
-    named = _as_options(passed)
-    oldest = f", of which {known[0]} was done first" if known else ""
-    return FatalError(
-        f"{place}: the ledger has {now.done:,} records of this stream done, and {since}had {then.done:,} when the "
-        "group's positions were committed: it was put back to an earlier moment (a backup, or a replica that was "
-        "behind). What was acked since is in no result of it, and what these positions have passed would not be read "
-        "again. Nothing was read or changed. If the states are of another moment than the ledger, put that right "
-        "first. Then, while no run is "
-        f"there, say which: kafka-consumer-groups --reset-offsets --execute --group {place.group} {named} "
-        "--to-datetime MOMENT has it given again as far as Kafka still holds it, from a moment (UTC, "
-        "2026-01-31T12:00:00.000) on so early that all that was sent before it was done at the moment that the ledger "
-        f"was put back to; what comes again counts once if it is among the {len(known):,} records that are known"
-        f"{oldest}, and twice if it was done before these. The same with --to-current in the place of --to-datetime "
-        "MOMENT goes on behind it, and leaves it out"
-    )
-
-
-def lost_position(
-    place: GroupPlace, lost: Mapping[TopicPartition, int], forgotten: Sequence[TopicPartition] = ()
-) -> FatalError:
-    """Return the error for a group that has lost positions; `lost`: up to where records are known as done.
-
-    `forgotten` are partitions without a position of which nothing is remembered: they may have been read as well.
-    """
-    tool = f"kafka-consumer-groups --reset-offsets --execute --group {place.group}"
-    ((first, done), *more) = sorted(lost.items())
-    if more:
-        names = ", ".join(f"{each.topic}:{each.partition}" for each in sorted(lost))
-        lines = " ".join(f"{each.topic},{each.partition},{known + 1}" for each, known in sorted(lost.items()))
-        known = f"records of each are done: {names}"
-        way = f"{tool} --from-file FILE, which has a line for each: {lines}"
-    else:
-        known = f"records up to offset {done} of it are done"
-        way = f"{tool} --topic {first.topic}:{first.partition} --to-offset {done + 1}"
-    where = f"{len(lost):,} partitions" if more else f"{first.topic}:{first.partition}"
-    return FatalError(
-        f"{place}: the group has no position in {where} any more, and {known}: the group was deleted, or the brokers "
-        "have let go of its positions (offsets.retention.minutes). Nothing was read. Say where it goes on, while no "
-        f"run is there: {way} goes on behind them, and leaves out what lies below and was not done; an offset below "
-        f"gives again what is done, of which only the last ones are known{_also(tool, forgotten)}"
-    )
-
-
-def _also(tool: str, forgotten: Sequence[TopicPartition]) -> str:
-    if not forgotten:
-        return ""
-    return (
-        f". It has none in {_as_topics(forgotten)} either, of which nothing is remembered, whatever was done of it. "
-        "Say it of that too, or it is read from its beginning, and what was done counts twice: "
-        f"{tool} {_as_options(forgotten)} with --to-datetime MOMENT (what was sent since, UTC, "
-        "2026-01-31T12:00:00.000), with --to-latest (what comes from now on) or with --to-earliest"
-    )
-
-
-def _as_options(partitions: Iterable[TopicPartition]) -> str:
-    return " ".join(f"--topic {named}" for named in _named(partitions))
-
-
-def _as_topics(partitions: Iterable[TopicPartition]) -> str:
-    return ", ".join(_named(partitions))
-
-
-def _named(partitions: Iterable[TopicPartition]) -> list[str]:
-    """Return partitions as Kafka's tool has them, each topic once."""
-    of_topics: dict[str, list[str]] = {}
-    for topic, number in sorted(partitions):
-        of_topics.setdefault(topic, []).append(str(number))
-    return [f"{topic}:{','.join(numbers)}" for topic, numbers in of_topics.items()]
-
-
-def never_placed(place: GroupPlace, topic: str) -> FatalError:
-    """Return the error for a topic without any position where its stream has begun: `start` may not leave it out."""
-    return FatalError(
-        f'{place}: the group has no position in {topic}, and start="latest" is for a stream that begins: this one has '
-        "begun. The topic was made again, the group was deleted, or the brokers have let go of its positions. Nothing "
-        "was read or skipped. Say where it goes on, while no run is there: kafka-consumer-groups --reset-offsets "
-        f"--execute --group {place.group} --topic {topic} with --to-earliest (all that is there) or --to-latest (what "
-        "comes from now on)"
     )

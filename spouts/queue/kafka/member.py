@@ -22,12 +22,11 @@ from trident.spouts.queue.kafka.errors import (
     is_away,
     is_denied,
     is_moved,
-    lost_position,
-    never_placed,
 )
 from trident.spouts.queue.kafka.exposed import ExposedRecords
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition, place_named, topic_named
 from trident.spouts.queue.kafka.others import OtherMembers
+from trident.spouts.queue.kafka.setting import lost_position, never_placed
 from trident.spouts.queue.kafka.standing import Remembered, require_placed, require_remembered
 from trident.spouts.queue.kafka.watch import TopicWatch
 

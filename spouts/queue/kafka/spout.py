@@ -25,6 +25,7 @@ from trident.spouts.queue.received import Received, UnreadableError, unreadable
 if TYPE_CHECKING:
     from confluent_kafka import Message as Record
 
+    from trident.spouts.queue.kafka.errors import GroupPlace
     from trident.spouts.queue.kafka.member import GroupMember
 
 _COMMITS: Final = "nothing: positions are kept in the group, and committed when their records are done"
@@ -114,14 +115,13 @@ class AckingKafkaSpout(AckingSpout):
 
     def open(self, context: SpoutContext) -> None:
         """Look at the topics and join the group; raises `RetryableError` where the brokers are away."""
-        from trident.spouts.queue.kafka.errors import GroupPlace
         from trident.spouts.queue.kafka.member import GroupMember
         from trident.spouts.queue.kafka.standing import Remembered
 
         self._emitted.clear()
         self._again.clear()
         self._unreadable = None
-        self._member = GroupMember(self._options, GroupPlace(self._brokers, self._topics, self._group), self._start)
+        self._member = GroupMember(self._options, self._place, self._start)
         self._member.open(Remembered(self.horizon, context.known, context.progress, context.is_new))
 
     def next_tuple(self) -> Message | None:
@@ -178,6 +178,12 @@ class AckingKafkaSpout(AckingSpout):
             self._member.close(is_settled=set(self._emitted) <= set(self._again))
             self._member = None
 
+    @property
+    def _place(self) -> GroupPlace:
+        from trident.spouts.queue.kafka.errors import GroupPlace
+
+        return GroupPlace(self._brokers, self._topics, self._group)
+
     def _opened(self) -> GroupMember:
         assert self._member is not None, "the spout was not opened"
         return self._member
@@ -209,9 +215,9 @@ class AckingKafkaSpout(AckingSpout):
             values = self._body.values(Received(id_, partition.topic, record.value(), record.key(), headers))
         except UnreadableError as error:
             way_on = (
-                "It comes again with the next run: while no run is there, kafka-consumer-groups --reset-offsets "
-                f"--execute --group {self._group} --topic {partition.topic}:{partition.partition} "
-                f"--to-offset {offset + 1} leaves it out, and nothing else: what was given before it is done"
+                f"It comes again with the next run: while no run is there, {self._place.setting} "
+                f"--topic {partition.topic}:{partition.partition} --to-offset {offset + 1} leaves it out, and nothing "
+                "else: what was given before it is done"
             )
             told = unreadable(f"topic {partition.topic!r}", id_, str(error), way_on)
             self._unreadable = _Unreadable(partition, offset, told)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from confluent_kafka import TopicPartition as Place
 
 from trident.spouts.queue.acking import StreamProgress
-from trident.spouts.queue.kafka.commits import partition_of, position_in
-from trident.spouts.queue.kafka.errors import GroupPlace, ledger_behind, lost_position, smaller_horizon
+from trident.spouts.queue.kafka.commits import has_position, partition_of, position_in
+from trident.spouts.queue.kafka.errors import GroupPlace, smaller_horizon
 from trident.spouts.queue.kafka.notes import horizon_in, progress_in
 from trident.spouts.queue.kafka.offsets import TopicPartition, place_named
+from trident.spouts.queue.kafka.setting import ledger_behind, lost_position, of_another_topic
 
 _log = logging.getLogger("trident.spouts")
 
@@ -36,10 +37,10 @@ def require_remembered(place: GroupPlace, positions: Sequence[Place], remembered
         _log.warning(
             "%s: the group's positions in %s were committed by another stream of this library: of another topology, or "
             "of a ledger that is lost or at another address. What that has done is in no result of this stream, which "
-            "goes on behind it. To have it given again end the run, and set the group back with "
-            "kafka-consumer-groups --reset-offsets",
+            "goes on behind it. To have it given again end the run, and set the group back (%s ...)",
             place,
             ", ".join(others),
+            place.setting,
         )
     if progress is not None and (passed := _passed(positions, progress)):
         raise ledger_behind(place, passed, progress, remembered.known)
@@ -53,8 +54,11 @@ def require_placed(
 ) -> None:
     """Raise `FatalError` where records are done in a partition that has no position: the group has lost some.
 
-    Then one of which nothing is remembered may have lost its own as well. `positions` are of all partitions.
+    Then one of which nothing is remembered may have lost its own as well. `positions` are of all partitions. Raises it
+    as well where they are in other topics of these names.
     """
+    if moved := [each for each in positions if has_position(each) and position_in(each, topic_ids) is None]:
+        raise of_another_topic(place, [partition_of(each) for each in moved])
     newest: dict[TopicPartition, int] = {}
     for named in (place_named(id_, topic_ids) for id_ in known):
         if named is not None:

@@ -23,6 +23,7 @@ _INTERNAL: Final = 541
 _RAISED: Final = re.compile(r"Stream connection lost: (?P<name>\w+)\(")
 _MALFORMED: Final = "error"
 """The name of `struct.error`."""
+_LIMIT: Final = "connection limit"
 _KEPT: Final = "Nothing was acked by this: what was delivered and not acked is in the queue again"
 _LOGIN: Final = (exceptions.ProbableAuthenticationError, exceptions.AuthenticationError)
 
@@ -50,7 +51,7 @@ def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace, *, was_o
     if isinstance(error, _LOGIN):
         return _login_refused(place)
     if isinstance(error, exceptions.ProbableAccessDeniedError):
-        return _vhost_refused(place)
+        return too_many(place) if _LIMIT in str(error) else _vhost_refused(place)
     if isinstance(error, exceptions.ConnectionClosedByBroker):
         return _of_connection(error, place)
     if isinstance(error, exceptions.ChannelWrongStateError):  # it was closed between two looks
@@ -113,10 +114,19 @@ def stream_refused(place: RabbitPlace) -> FatalError:
     )
 
 
+def too_many(place: RabbitPlace) -> TridentError:
+    """Return the error for a vhost or a user that may have no further connection: others end."""
+    return RetryableError(
+        f"{place}: the broker lets no further connection in (the limit of the vhost or of the user). {_KEPT}"
+    )
+
+
 def _of_connection(error: exceptions.ConnectionClosedByBroker, place: RabbitPlace) -> TridentError:
     code = error.reply_code
     if code == _ACCESS_REFUSED:
         return _login_refused(place)
+    if code == _NOT_ALLOWED and _LIMIT in error.reply_text:
+        return too_many(place)
     if code == _NOT_ALLOWED:
         return _vhost_refused(place)
     if code in (_FORCED, _INTERNAL):

@@ -56,9 +56,10 @@ class Delivered:
     tag: int
     body: bytes = field(repr=False)
     is_redelivered: bool
-    routing_key: str
+    routing_key: bytes
     message_id: str | None
-    headers: Mapping[str, object] = field(repr=False)
+    headers: Mapping[str, object] | Mapping[str | bytes, object] = field(repr=False)
+    """A name that is not UTF-8 comes as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,7 @@ class RabbitLine:
                 method.delivery_tag,
                 body,
                 bool(method.redelivered),
-                method.routing_key or "",
+                key.encode() if isinstance(key := method.routing_key or "", str) else key,  # not UTF-8: as it is
                 properties.message_id,
                 headers,
             )

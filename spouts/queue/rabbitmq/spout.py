@@ -54,9 +54,9 @@ class RabbitSpout(AckingSpout):
         url: str,
         body: Body = RawBody(),  # noqa: B008 - it is immutable
         id_header: str | None = None,
-        max_pending: int = 50_000,
+        max_pending: int | None = None,
     ) -> None:
-        """`max_pending`: how many messages the broker delivers ahead of their acks, at most 65,535.
+        """`max_pending`: how many messages the broker delivers ahead of their acks, at most 65,535; else the class's.
 
         No more than half of the `horizon` are delivered, so that all of them are known when they come again.
         """
@@ -65,7 +65,8 @@ class RabbitSpout(AckingSpout):
         self._body = checked_body(body)
         self.schema = body.schema  # type: ignore[misc]  # each object has its own
         self._id_header = None if id_header is None else check_text("id_header", id_header)
-        self.max_pending = check_count("max_pending", max_pending, most=_MOST)
+        if max_pending is not None:
+            self.max_pending = check_count("max_pending", max_pending, most=_MOST)
         require_client("pika", "RabbitSpout")
         self._line: RabbitLine | None = None
         self._tags: dict[str, deque[int]] = {}
@@ -154,7 +155,7 @@ class RabbitSpout(AckingSpout):
     @property
     def _prefetch(self) -> int:
         """Return how many may be unacked: a line that dies gives all of them again, and each has to be known."""
-        return min(self.max_pending, max(self.horizon // 2, 1) if self.horizon else _MOST)
+        return min(self.max_pending, _MOST, max(self.horizon // 2, 1) if self.horizon else _MOST)
 
     @property
     def _vhost(self) -> str:
@@ -175,9 +176,7 @@ class RabbitSpout(AckingSpout):
 
     def _message(self, delivered: Delivered) -> Message:
         id_ = self._id(delivered)
-        received = Received(
-            id_, self._queue, delivered.body, delivered.routing_key.encode(), _attributes(delivered.headers)
-        )
+        received = Received(id_, self._queue, delivered.body, delivered.routing_key, _attributes(delivered.headers))
         try:
             values = self._body.values(received)
         except UnreadableError as error:
@@ -215,9 +214,12 @@ class RabbitSpout(AckingSpout):
         return id_
 
 
-def _attributes(headers: Mapping[str, object]) -> dict[str, bytes | None]:
-    """Return headers as bytes: text as UTF-8, other values as Python writes them."""
-    return {name: _bytes(value) for name, value in headers.items()}
+def _attributes(headers: Mapping[str, object] | Mapping[str | bytes, object]) -> dict[str, bytes | None]:
+    """Return headers as bytes: text as UTF-8, other values as Python writes them; names as texts."""
+    return {
+        name if isinstance(name, str) else name.decode(errors="replace"): _bytes(value)
+        for name, value in headers.items()
+    }
 
 
 def _bytes(value: object) -> bytes | None:

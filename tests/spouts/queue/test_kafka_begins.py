@@ -109,13 +109,9 @@ def test_a_position_that_goes_while_it_is_read_is_named_where_records_are_done(m
 
 def test_a_topic_that_was_made_again_is_read_from_its_beginning() -> None:
     client = NotingClient(random.Random(0), [list(range(6))], [6])
-    client.positions, client.notes = {0: 4}, {0: "topic id old"}
-    member = come(client, 1)
-    member._topics._ids = {"t": "new"}
-    assert given(member, client, 0) == [0], "a position in the topic of before"
-    client.positions = {}
     member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.LATEST)
     member._consumer = cast(Consumer, client)
+    member._topics._ids = {"t": "new"}
     remembered = Remembered(known=("t/0/3@old", "of somebody's own"))
     member._unbegun = member._look_where_it_begins([TopicPartition("t", 0)], remembered)
     assert given(member, client, 0) == [0], "the brokers have dropped the position with the topic"

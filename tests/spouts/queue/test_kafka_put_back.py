@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shlex
 from collections.abc import Sequence
 from typing import cast
 
@@ -215,7 +216,7 @@ def test_which_partitions_and_what_is_known_are_said() -> None:
         require(4, *notes, known=("t/0/1", "t/0/2"))
     said = str(caught.value)
     assert "has 4 records of this stream done, and had 7 " in said
-    assert "--group g --topic t:0,2 --topic u:0,2 --to-datetime MOMENT " in said
+    assert f"{GROUP.setting} --topic t:0,2 --topic u:0,2 --to-datetime MOMENT " in said
     assert "among the 2 records that are known, of which t/0/1 was done first" in said
     with pytest.raises(FatalError, match="the 0 records that are known, and twice"):
         require(6, *notes)
@@ -262,9 +263,9 @@ def test_a_position_that_is_gone_is_said_with_all_that_may_have_gone_with_it() -
         placed("t/0/7@one", "t/0/4@one", t0=-1001, t1=-1001, t2=3, u0=-1001, u1=-1001)
     said = str(caught.value)
     assert "no position in t:0 any more, and records up to offset 7 " in said
-    assert "--group g --topic t:0 --to-offset 8 goes on behind them" in said
+    assert f"{GROUP.setting} --topic t:0 --to-offset 8 goes on behind them" in said
     assert "It has none in t:1, u:0,1 either" in said
-    assert "--group g --topic t:1 --topic u:0,1 with --to-datetime MOMENT" in said
+    assert f"{GROUP.setting} --topic t:1 --topic u:0,1 with --to-datetime MOMENT" in said
     with pytest.raises(FatalError) as caught:
         placed("t/0/7@one", "u/1/2@two", t0=-1001, u1=-1001)
     said = str(caught.value)
@@ -288,3 +289,18 @@ def test_a_stream_that_begins_behind_another_one_says_so(
     positions = [Place("t", 0, 5, note_of("", 0, StreamProgress(life, 0, 3))), Place("t", 1, 5, "a tool's own")]
     require_remembered(GROUP, positions, Remembered(20, (), StreamProgress(LIFE, 0, 3), is_new))
     assert ["positions in t:0 were committed by another stream" in each for each in caplog.messages] == [True] * is_said
+
+
+def test_positions_in_another_topic_of_the_name_are_neither_believed_nor_left() -> None:
+    """A mirrored cluster has them with their metadata: read from its beginning, all that is done would count twice."""
+    positions = [Place("t", number, 5, note_of(made, 0)) for number, made in enumerate(("one", "other", "", "another"))]
+    with pytest.raises(FatalError, match=r"positions in t:1,3 were committed in another topic") as caught:
+        require_placed(GROUP, positions, MADE, ())
+    assert f"{GROUP.setting} --topic t:1,3 --to-current where the positions are right" in str(caught.value)
+
+
+def test_a_command_is_one_for_a_shell() -> None:
+    place = GroupPlace("h:1,i:2", ("t",), "x; echo $(id)")
+    words = shlex.split(place.setting)
+    assert words[words.index("--group") + 1 :] == ["x; echo $(id)"]
+    assert words[words.index("--bootstrap-server") + 1] == "h:1,i:2"

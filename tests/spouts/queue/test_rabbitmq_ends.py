@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from trident.base.errors import FatalError
-from trident.spouts import JsonBody, RabbitSpout
+from trident.spouts import JsonBody, RabbitSpout, RawBody
 from trident.spouts.queue.rabbitmq.line import Delivered, RabbitLine
 
 
@@ -23,7 +23,7 @@ class Line:
         self.is_paused = self.is_closed = self.is_draining = False
 
     def put(self, tag: int, id_: str | None, body: bytes = b"{}", *, again: bool = False) -> None:
-        self.delivered.append(Delivered(tag, body, again, "", id_, {}))
+        self.delivered.append(Delivered(tag, body, again, b"", id_, {}))
 
     def take(self) -> Delivered | None:
         return self.delivered.popleft() if self.delivered else None
@@ -114,3 +114,26 @@ def test_without_such_a_message_nothing_is_held_back() -> None:
     assert (given(spout), line.acked, spout.is_waiting(), spout.holds_back()) == (None, [1], False, "")
     spout.activate()
     assert (line.begun, line.is_paused) == (1, False)
+
+
+def test_names_that_are_no_text_are_no_reason_to_end() -> None:
+    spout = RabbitSpout("q", url="amqp://h:5672/%2F", body=RawBody())
+    line = Line()
+    spout._line = cast(RabbitLine, line)
+    headers: dict[str | bytes, object] = {b"h\xff": 1, "n": None}
+    line.delivered.append(Delivered(1, b"body", False, b"k\xff", "a", headers))
+    message = spout.next_tuple()
+    assert message is not None
+    assert list(message.values)[2:4] == [b"k\xff", {"h\ufffd": b"1", "n": None}]
+
+
+@pytest.mark.parametrize(
+    ("given", "horizon", "ahead"), [(None, 100_000, 100), (7, 100_000, 7), (None, 0, 100), (None, 20, 10)]
+)
+def test_how_many_are_delivered_ahead_a_class_may_say(given: int | None, horizon: int, ahead: int) -> None:
+    class Few(RabbitSpout):
+        max_pending = 100
+
+    spout = Few("q", url="amqp://h:5672/%2F", max_pending=given)
+    spout.horizon = horizon
+    assert spout._prefetch == ahead

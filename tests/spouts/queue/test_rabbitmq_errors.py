@@ -34,6 +34,17 @@ PLACE = RabbitPlace("127.0.0.1:9", "/", "q")
             "the node that has the queue is away",
         ),
         (exceptions.ChannelClosedByBroker(406, "PRECONDITION_FAILED - unknown delivery tag 1"), FatalError, "406"),
+        (
+            exceptions.ConnectionClosedByBroker(530, "NOT_ALLOWED - vhost '/': connection limit (1) is reached"),
+            RetryableError,
+            "lets no further connection in",
+        ),
+        (
+            exceptions.ProbableAccessDeniedError("ConnectionClosedByBroker: (530) 'connection limit (1) is reached'"),
+            RetryableError,
+            "lets no further connection in",
+        ),
+        (exceptions.ProbableAccessDeniedError("(530) 'vhost limit not found'"), FatalError, "no such vhost"),
         (exceptions.ConnectionClosedByBroker(320, "CONNECTION_FORCED"), RetryableError, "320"),
         (exceptions.ConnectionClosedByBroker(541, "INTERNAL_ERROR - vhost 'a' is down"), RetryableError, "541"),
         (exceptions.ConnectionClosedByBroker(505, "UNEXPECTED_FRAME"), FatalError, "505"),
