@@ -37,7 +37,9 @@ _NAMED_SECRET: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEARER: Final = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]+", re.IGNORECASE)
-_VARIES: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F-]{8,}\b|\d+")
+WHICH: Final = r"the first is (?P<quote>['\"]).*?(?P=quote)"
+"""Where a text about several messages names one of them: another one each time."""
+_VARIES: Final = re.compile(WHICH + r"|\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F-]{8,}\b|\d+")
 """Numbers, and what is like an id: they tell apart what happened, not what it was."""
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from trident import Level
+from trident import Level, RunOptions
+from trident.spouts import AckingSpout
 
 MAX_PENDING: Final = 2_000
 """How many messages a spout had under way where they were acked: what a fault can double, in the study as here."""
-MOST_LOST: Final = 8 * 10_000
-"""What a fault can lose at most once: as many messages as the batches hold that are under way."""
+MOST_LOST: Final = RunOptions().max_pending * AckingSpout.max_batch_size
+"""What a fault can lose at most once: as many messages as the batches hold that may be recorded and not written."""
 
 
 class Fault(StrEnum):

@@ -10,6 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(path for path in (ROOT / "docs").rglob("*.md"))
 _TEST = re.compile(r"`((?:tests|integration_tests|trident/testing)/[\w/]+\.py)(?:::(?:(\w+)::)?(\w+))?`")
+_MODULE = re.compile(r"`([\w/]+\.py)`")
+_ROOMS = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "build"))}
+_OF_USERS = {"payments.py", "jobs/payments.py", "send.py"}
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -20,6 +23,22 @@ def test_every_test_that_a_document_names_exists(document: Path) -> None:
         path = ROOT / file
         if not path.exists() or (test and f"def {test}(" not in path.read_text()):
             missing.append(f"{file}::{test}")
+    assert not missing
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *ROOT.glob("*.md")], ids=lambda path: path.name)
+def test_every_module_that_a_document_names_is_there(document: Path) -> None:
+    """By its path from the root or the package, or by its name alone."""
+    every = {path.relative_to(ROOT).as_posix() for room in _ROOMS for path in (ROOT / room).rglob("*.py")}
+    every |= {path.removeprefix("trident/") for path in every}
+    names = {path.rsplit("/", 1)[-1] for path in every}
+    missing = [
+        named
+        for named in _MODULE.findall(document.read_text())
+        if named not in (every if "/" in named else names)
+        and named not in _OF_USERS
+        and not any(path.endswith("/" + named) for path in every)
+    ]
     assert not missing
 
 

@@ -35,9 +35,10 @@ class Ackers:
     def begin(self, roots: Ids, edges: Ids) -> None:
         """Hear which messages their source has given, each under which edge."""
         for table, chosen in self._dealt(roots):
-            table.roots.append(roots[chosen])
+            mine = roots[chosen]
+            table.roots.append(mine)
             table.values.append(edges[chosen])
-            table.begun.append(roots[chosen])
+            table.begun.append(mine)  # the same piece: it takes no room twice
 
     def ack(self, roots: Ids, edges: Ids) -> None:
         """Hear of edges that were made, or are done with; what comes before the beginning of its root is kept.

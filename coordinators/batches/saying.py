@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from trident.coordinators.protocol.messages import Happened
+from trident.coordinators.reported import WHICH
 
 _log = logging.getLogger("trident.coordinator")
 EVERY_S: Final = 60.0
 """A message that a queue gives again at once fails with each attempt: so often is it said."""
 _MOST: Final = 20
 """So many reasons are told apart: whoever quotes what differs each time gets no line for each."""
-_NUMBERS: Final = re.compile(r"[\d,.]+")
+_DIFFERS: Final = re.compile(WHICH + r"|[\d,.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class FailuresSaid:
         if failed.counts:
             _log.warning("%s failed and is tried again: %s", failed.batch, failed.reason)
             return self
-        about = _NUMBERS.sub("#", failed.reason)  # how many there are of how many differs from attempt to attempt
+        about = _DIFFERS.sub("#", failed.reason)  # which and how many of how many: another one with each attempt
         about = about if about in self._said or len(self._said) < _MOST else ""
         last = self._said.get(about)
         if last is not None and now - last.at < EVERY_S:

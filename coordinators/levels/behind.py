@@ -81,7 +81,7 @@ class Behind:
         with self._changed:
             return self._recorded.pending
 
-    def recorded(self, batch: BatchId, outcome: Outcome, record: Callable[[], None]) -> None:
+    def record(self, batch: BatchId, outcome: Outcome, record: Callable[[], None]) -> None:
         """Record a batch once there is room for it, then begin to process it.
 
         Raises FatalError, nothing recorded, when too many in a row were lost, or when the run ends first.

@@ -76,7 +76,7 @@ class MayHaveWritten(BatchRunner):
             raise
 
 
-class RecordedFirst(BatchRunner):
+class ReadsNothing(BatchRunner):
     """At most once: an attempt is ready for its record as soon as it is planned, since nothing of it is read before."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
@@ -111,7 +111,7 @@ class RecordsFirst(Committer):
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record the batch as done, then let it be processed."""
         commits: list[Commit] = []
-        self._behind.recorded(batch, outcome, lambda: commits.append(self._record(batch, outcome)))
+        self._behind.record(batch, outcome, lambda: commits.append(self._record(batch, outcome)))
         return commits[0]
 
     def _refused(self, steps: Steps, error: RefusedError, outcome: Outcome) -> StoppedError:
@@ -207,7 +207,7 @@ def parts_of(
         case Level.AT_MOST_ONCE:
             run, measured = of_the_run, partial(measure, book)
             behind = Behind(runner, repeater, options, owned_by, measured, run.hears, run.most_pending, run.ends)
-            first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
+            first = ReadsNothing(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
             answers = LostAnswers(repeater.hears)
             recording = Repeater(options.give_up_after, repeater.stopping, options.batch_timeout, answers.hear)
             recorder = RecordsFirst(ledger, recording, runner.clock, behind, answers)

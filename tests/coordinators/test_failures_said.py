@@ -17,7 +17,10 @@ def failed(attempt: int, reason: str, *, counts: bool = False) -> Happened:
 def test_messages_that_go_round_are_said_first_and_then_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
     said = FailuresSaid()
     for attempt in range(100):
-        said = said.heard(failed(attempt, f"of {attempt + 5:,} messages there are 5 ('negative')"), float(attempt))
+        said = said.heard(
+            failed(attempt, f"of {attempt + 5:,} messages there are 5 ('negative'); the first is 'id-{'x' * attempt}'"),
+            float(attempt),
+        )
     first, second = caplog.messages
     assert "of 5 messages" in first
     assert "failed and is tried again: of" in first

@@ -75,7 +75,8 @@ def test_a_row_is_of_the_messages_of_its_anchors_and_stands_behind_its_first() -
         (-1, b"\1" + level_of(1), [100, 101]),
         (7, b"\1" + level_of(2), []),
     ]
-    assert words == [TreeWord("p", 0, misused=(("anchored a row to a record that had been acked or failed", 1),))]
+    misused = "anchored a row to a record that had been acked or failed: it changes nothing"
+    assert words == [TreeWord("p", 0, misused=((misused, 1),))]
 
 
 def test_what_is_left_and_what_is_failed_is_said_at_the_end_of_the_task() -> None:
@@ -117,9 +118,9 @@ def test_what_is_failed_behind_its_ack_has_failed_and_what_is_acked_twice_is_cou
     _, (word,) = collected(work, given(2))
     assert (word.open, word.failed) == ((), ((101, ""),))
     assert dict(word.misused) == {
-        "acked a record that had been acked": 2,
-        "acked a record that had been failed": 1,
-        "failed a record that had been acked": 1,
+        "acked a record that had been acked: it changes nothing": 2,
+        "acked a record that had been failed: it changes nothing": 1,
+        "failed a record that had been acked: it counts as failed": 1,
     }
 
 

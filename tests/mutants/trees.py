@@ -57,7 +57,7 @@ TREES: Final = (
     Mutant(
         "what is failed behind its ack has failed",
         "trident/operations/task_collector.py",
-        """            self._misused[f"failed a record that had been {trace.end}"] += 1\n""",
+        """            self._misused[f"failed a record that had been {trace.end}: {counts}"] += 1\n""",
         """            return\n""",
         _COLLECTOR,
     ),

@@ -124,15 +124,18 @@ def _said(name: str, messages: Messages, reasons: Mapping[str, Failure], failed:
     why = f" ({whys.most_common(1)[0][0]!r})" if whys else ""
     by_operation = f"{counts[Failure.OPERATION]:,} that an operation has failed{why}"
     never = _NEVER if counts[Failure.NOT_ACKED] == len(messages.ids) else ""
+    first = next(id_ for id_ in messages.ids if id_ in reasons)
     left = f"{counts[Failure.NOT_ACKED]:,} that were left without an ack{never}"
     parts = [part for part, reason in ((by_operation, Failure.OPERATION), (left, Failure.NOT_ACKED)) if counts[reason]]
-    return f"of {len(messages.ids):,} messages of the stream {name!r} there are {' and '.join(parts)}"
+    given = f"{len(messages.ids):,} messages of the stream {name!r}"
+    return f"of {given} there are {' and '.join(parts)}; the first is {first!r}"
 
 
 def tell_of_misuse(words: Sequence[TreeWord]) -> None:
-    """Log what functions did with a collector that changes nothing, and how often."""
+    """Log what functions did with a collector that is no way to use it, how often, and what comes of it."""
     counts: Counter[str] = Counter()
     for word in words:
         counts.update(dict(word.misused))
     for what, count in counts.items():
-        _log.warning("a function given to process %s, %s times in a batch: it changes nothing", what, f"{count:,}")
+        done, _, effect = what.partition(": ")
+        _log.warning("a function given to process %s, %s times in a batch: %s", done, f"{count:,}", effect)

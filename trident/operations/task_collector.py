@@ -24,6 +24,7 @@ from trident.operations.user_objects import ready, told_of
 from trident.state.rows import python_values
 
 Collects = Callable[[InputRecord, Collector], object]
+NO_EFFECT: Final = "it changes nothing"
 _LONGEST: Final = 200
 """Characters of a reason that are kept."""
 
@@ -90,7 +91,7 @@ class TaskCollector(Collector):
         traces = [self._trace(anchor, "an anchor") for anchor in anchors]
         row = as_row(values, self._declared, self._verb, "emit was given what it can't pass on: the function")
         if any(trace.end for trace in traces):
-            self._misused["anchored a row to a record that had been acked or failed"] += 1
+            self._misused[f"anchored a row to a record that had been acked or failed: {NO_EFFECT}"] += 1
         place = traces[0] if traces else self._current
         self._emitted.add(row, sorted({root for trace in traces for root in trace.roots}), place)
 
@@ -98,7 +99,7 @@ class TaskCollector(Collector):
         """See `Collector.ack`."""
         trace = self._trace(record, "what is acked")
         if trace.end:
-            self._misused[f"acked a record that had been {trace.end}"] += 1
+            self._misused[f"acked a record that had been {trace.end}: {NO_EFFECT}"] += 1
             return
         trace.end = "acked"
         self._open.pop(trace.number, None)
@@ -115,7 +116,8 @@ class TaskCollector(Collector):
                 "an error of its own, which fails the batch"
             )
         if trace.end:
-            self._misused[f"failed a record that had been {trace.end}"] += 1
+            counts = "it counts as failed" if trace.end == "acked" else NO_EFFECT
+            self._misused[f"failed a record that had been {trace.end}: {counts}"] += 1
         trace.end = "failed"
         self._open.pop(trace.number, None)
         for root in trace.roots:

@@ -80,7 +80,7 @@ class SpoutInstance:
                     sys.executable,
                     "-P",
                     "-m",
-                    "trident.spouts.queue.process.child",
+                    _CHILD,
                     str(theirs.fileno()),
                     str(os.getpid()),
                 ],

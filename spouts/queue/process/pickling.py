@@ -7,7 +7,7 @@ import pickle
 from trident.base.errors import FatalError
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.message import LONGEST_DIGEST, LONGEST_ID, Message
-from trident.spouts.queue.received import is_plain
+from trident.spouts.queue.received import id_problem, is_plain
 
 
 def checked(message: object, *, ids_are_needed: bool) -> Message:
@@ -30,10 +30,10 @@ def checked(message: object, *, ids_are_needed: bool) -> Message:
                 "say horizon = 0 in the spout's class, for at least once"
             )
         return message
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or not is_plain(id_):
+    if not isinstance(id_, str) or id_problem(id_) is not None:
         raise FatalError(
-            f"gave a message whose id is no text of 1 to {LONGEST_ID} characters without NUL and surrogates. It is in "
-            "no result and was not acked"
+            f"gave a message whose id is no text of 1 to {LONGEST_ID} characters, not of blanks alone, without NUL "
+            "and surrogates. It is in no result and was not acked"
         )
     return message
 

@@ -202,7 +202,7 @@ class RabbitSpout(AckingSpout):
             raise FatalError(
                 f"queue {self._queue!r}: a message has no {where}, by which it would be known when it comes again. "
                 "Nothing of it was applied, and it is in the queue. Let the publisher set it, or say where else the "
-                "id is (id_header); with horizon=0 messages need none, and one that comes again counts again"
+                "id is (id_header); with `horizon = 0` in a subclass they need none, and what comes again counts again"
             )
         id_ = given if isinstance(given, str) else str(given) if isinstance(given, int) else ""
         problem = id_problem(id_) if isinstance(given, str | int) else "is no text"
