@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import ClassVar, Final
 
+from trident.base.errors import ConfigurationError
 from trident.base.failure import Failure
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import other_message
@@ -77,6 +79,26 @@ class SpoutHook:
         """Hear that a message was refused, since another one has its id; of a `refuse` that does not raise."""
 
 
+_OPTIONS: Final = ("max_batch_size", "max_pending", "message_timeout", "horizon", "wait", "hooks")
+_NEAR: Final = 0.85
+_SHORTEST: Final = 5
+
+
+def _refuse_misspelt(kind: type[AckingSpout], name: str) -> None:
+    """Raise `ConfigurationError` for an attribute that is one letter from an option, or its beginning.
+
+    It would be no error to Python, and the option would be as before.
+    """
+    if name.startswith("_") or name in _OPTIONS or hasattr(AckingSpout, name):
+        return
+    begun = [option for option in _OPTIONS if len(name) >= _SHORTEST and option.startswith(name)]
+    for option in begun or get_close_matches(name, _OPTIONS, 1, _NEAR):
+        raise ConfigurationError(
+            f"{kind.__name__}.{name}: a spout over a queue has no such option; did you mean {option!r}? Nothing was "
+            "started or changed"
+        )
+
+
 class AckingSpout(ABC):
     """Base of a spout over a queue: it gives messages one by one, each with an id, and is told what became of each.
 
@@ -112,6 +134,15 @@ class AckingSpout(ABC):
     """
     wait: WaitStrategy = ProgressiveWait()
     hooks: Sequence[SpoutHook] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in vars(cls):
+            _refuse_misspelt(cls, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        _refuse_misspelt(type(self), name)
+        super().__setattr__(name, value)
 
     @abstractmethod
     def open(self, context: SpoutContext) -> None:

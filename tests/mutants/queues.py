@@ -532,6 +532,13 @@ QUEUES: Final = (
         _PUT_BACK,
     ),
     Mutant(
+        "queue: a misspelt option is refused",
+        "spouts/queue/acking.py",
+        "        _refuse_misspelt(type(self), name)\n",
+        "",
+        ("tests/spouts/queue/test_misspelt_options.py",),
+    ),
+    Mutant(
         "queue: a note never goes back",
         "spouts/queue/kafka/commits.py",
         "        if self._progress is None or not progress.is_behind(self._progress):",

@@ -16,7 +16,7 @@ app = typer.Typer(
     name="trident",
     help="Runs topologies, says where they stand, takes the decisions of a person. Exit codes: 0 done, 1 failed, "
     "2 wrong use, 3 a coordinator runs the topology, 4 not confirmed, 5 a refusal waits for a person, "
-    "6 doctor found a problem.",
+    "6 doctor found a problem, 7 a kill was taken and its run has not ended yet.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

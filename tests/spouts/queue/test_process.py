@@ -112,7 +112,7 @@ def test_a_large_spout_whose_process_dies_at_its_start_is_one_that_has_ended(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     spout = FileQueueSpout(queue.path)
-    spout.model = b"x" * 5_000_000  # type: ignore[attr-defined]  # more than a pipe takes at once
+    spout.model = b"x" * 5_000_000
     with running(spout) as started:
         until(started._is_gone.is_set)
         with pytest.raises(RetryableError, match=r"ended by itself \(exit code 1\)"):
