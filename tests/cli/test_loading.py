@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from trident import RunOptions
 from trident.base.errors import ConfigurationError
 from trident.cli.app import run
-from trident.cli.loading import load_topology
+from trident.cli.loading import load_run, load_topology
 
 RUNS = """
 from trident import Topology
@@ -178,4 +179,20 @@ def test_a_file_has_its_own_name_and_leaves_nothing_if_it_fails(
     for _ in range(2):
         load_topology(f"{file}:topology")
         assert sys.modules[file.stem].Mine.__module__ == file.stem
+    del sys.modules[file.stem]
+
+
+def test_the_options_of_a_run_may_stand_in_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file = tmp_path / "a_job_with_options.py"
+    file.write_text(
+        "from trident import RunOptions, Topology\ntopology = Topology('payments')\nmine = RunOptions(max_tries=7)\n"
+    )
+    topology, options = load_run(f"{file}:topology", "mine")
+    assert (topology.name, options) == ("payments", RunOptions(max_tries=7))
+    assert load_run(f"{file}:topology", "")[1] == RunOptions()
+    with pytest.raises(ConfigurationError, match=r"'topology' of .* is a Topology, no RunOptions"):
+        load_run(f"{file}:topology", "topology")
+    with pytest.raises(ConfigurationError, match="has no 'others'"):
+        load_run(f"{file}:topology", "others")
     del sys.modules[file.stem]

@@ -14,12 +14,13 @@ from trident.cli import running
 from trident.cli.app import run
 from trident.cli.live import LiveLine
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.options import OnRunning, Until
+from trident.coordinators.options import Audit, OnRunning, Until
 from trident.coordinators.run_events import (
     BatchCommitted,
     BatchFailed,
     BatchPlanned,
     PartitionLag,
+    RunListener,
     RunStarted,
     RunStopped,
     TookOver,
@@ -93,6 +94,9 @@ def test_plain_lines_come_every_few_seconds_and_what_matters_at_once():
     ]
 
 
+OWN = RunOptions(until=Until.CAUGHT_UP, audit=Audit.ON, ackers=3, max_tries=7, listeners=[RunListener()])
+
+
 class Asked:
     """Stands for a topology, and keeps how it was run."""
 
@@ -114,7 +118,7 @@ class Asked:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     found = Asked()
-    monkeypatch.setattr(running, "load_topology", lambda _: found)
+    monkeypatch.setattr(running, "load_run", lambda _, options: (found, OWN if options else RunOptions()))
     monkeypatch.setattr(running, "_session", lambda: None)
     monkeypatch.setenv("PYTHONPATH", "before")
     return found
@@ -125,7 +129,7 @@ def test_it_runs_the_topology_over_a_ledger_that_may_be_new(asked, tmp_path, cap
     code = run(["run", "jobs/payments.py:topology", "--ledger", str(file), "--until", "caught_up", "--json"])
     assert (code, asked.options.until, asked.options.on_running) == (0, Until.CAUGHT_UP, OnRunning.WAIT)
     assert json.loads(capsys.readouterr().out) == {
-        "topology": "payments", "batches": 3, "first_done": 4, "last_done": 7, "lost": 0
+        "topology": "payments", "batches": 3, "first_done": 4, "last_done": 7, "lost": 0, "given_again": 0,
     }  # fmt: skip
     folder = str(Path("jobs").resolve())
     assert os.environ["PYTHONPATH"] == f"{folder}{os.pathsep}before", "where the tasks find the module"
@@ -135,6 +139,16 @@ def test_without_json_it_says_how_it_goes_in_plain_lines(asked, tmp_path, capsys
     assert run(["run", "jobs.payments:topology", "--ledger", str(tmp_path / "new.sqlite")]) == 0
     assert asked.options.until is Until.STOPPED
     assert "txid 4 done, 0 records/s, lag ?: took over with epoch 3\n" in capsys.readouterr().out
+
+
+def test_a_module_may_have_options_and_what_the_command_says_comes_first(asked, tmp_path):
+    words = ["run", "jobs.payments:topology", "--ledger", str(tmp_path / "new.sqlite"), "--options", "options"]
+    assert run([*words, "--json"]) == 0
+    assert asked.options == OWN
+    assert run([*words, "--until", "stopped", "--on-running", "refuse"]) == 0
+    assert (asked.options.until, asked.options.on_running) == (Until.STOPPED, OnRunning.REFUSE)
+    assert (asked.options.audit, asked.options.ackers, asked.options.max_tries) == (Audit.ON, 3, 7)
+    assert asked.options.listeners[0] is OWN.listeners[0], "beside the command's own"
 
 
 def test_its_exit_codes_are_those_of_the_others(asked, tmp_path, capsys):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from trident.base.checks import may_hold_a_secret
 from trident.base.errors import ConfigurationError
 from trident.base.loading import only_loading
+from trident.coordinators.options import RunOptions
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
@@ -28,6 +29,14 @@ def load_topology(named: str) -> Topology:
     For a function a local Spark session is started unless one is active; a topology that is made while
     its module is imported needs a session that the module makes. Nothing runs meanwhile: a topology that its
     module or function runs is refused. Raises ConfigurationError, whatever the module raises.
+    """
+    return load_run(named, "")[0]
+
+
+def load_run(named: str, options: str) -> tuple[Topology, RunOptions]:
+    """Return the topology, and the RunOptions that its module has under a name (without one the defaults).
+
+    See `load_topology`; the module is imported once.
     """
     from trident.language.topology import Topology  # brings Spark, which commands that only read do without
 
@@ -42,6 +51,14 @@ def load_topology(named: str) -> Topology:
         found = _made(named, place, found, needed)
     if not isinstance(found, Topology):
         raise ConfigurationError(f"{named!r} is a {type(found).__name__}, not a Topology; nothing was done")
+    return found, _options(module, place, options) if options else RunOptions()
+
+
+def _options(module: ModuleType, place: str, name: str) -> RunOptions:
+    with _as_wrong_use(place, f"when {name!r} is looked up"):
+        found = _found(module, place, name)
+    if not isinstance(found, RunOptions):
+        raise ConfigurationError(f"{name!r} of {place!r} is a {type(found).__name__}, no RunOptions; nothing was done")
     return found
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,9 +19,9 @@ from trident.base.errors import ConfigurationError
 from trident.cli.deciding import Named
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.live import LiveLine
-from trident.cli.loading import load_topology
+from trident.cli.loading import load_run
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.options import OnRunning, RunOptions, Until
+from trident.coordinators.options import OnRunning, Until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,10 +37,16 @@ def register(app: typer.Typer) -> None:
 def run_topology(
     topology: Named,
     ledger: LedgerOption = "",
-    until: Annotated[Until, typer.Option(help="when the run ends by itself")] = Until.STOPPED,
+    until: Annotated[
+        Until | None, typer.Option(show_default=False, help="when the run ends by itself (stopped)")
+    ] = None,
     on_running: Annotated[
-        OnRunning, typer.Option(help="what to do while another coordinator runs it; refuse ends with 3")
-    ] = OnRunning.WAIT,
+        OnRunning | None,
+        typer.Option(show_default=False, help="what to do while another one runs it (wait); refuse ends with 3"),
+    ] = None,
+    options: Annotated[
+        str, typer.Option(show_default=False, help="the name of a RunOptions in the module, for all else")
+    ] = "",
     master: Annotated[
         str, typer.Option(show_default=False, help="Spark's master; without it a session inside this process")
     ] = "",
@@ -52,16 +59,25 @@ def run_topology(
     _let_workers_find(topology.partition(":")[0])
     if master:
         _start_session(master)
-    loaded = load_topology(topology)
+    loaded, own = load_run(topology, options)
     with opened(ledger, may_be_new=True) as found, _watching(as_json) as listeners:
-        options = RunOptions(until=until, on_running=on_running, listeners=listeners)
-        summary = loaded.run(_session(), ledger=found, options=options)
+        summary = loaded.run(
+            _session(),
+            ledger=found,
+            options=replace(
+                own,
+                until=until or own.until,
+                on_running=on_running or own.on_running,
+                listeners=(*own.listeners, *listeners),
+            ),
+        )
     fields: dict[str, object] = {
         "topology": loaded.name,
         "batches": summary.batches,
         "first_done": summary.first_done,
         "last_done": summary.last_done,
         "lost": summary.lost,
+        "given_again": summary.given_again,
     }
     show_fields("ended", fields, as_json)
 
