@@ -15,6 +15,7 @@ _BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
 _PUT_BACK = ("tests/spouts/queue/test_kafka_put_back.py",)
 _SOURCE = ("tests/spouts/queue/test_source.py",)
 _CALLING = ("tests/spouts/queue/test_calling.py",)
+_PROCESS = ("tests/spouts/queue/test_process.py",)
 _RESTORED = ("integration_tests/queues/test_put_back.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/queue/test_http_push.py",)
@@ -494,6 +495,20 @@ QUEUES: Final = (
         'return ", ".join([*parts, *([f"{_OF_TOPIC}{topic_id}"] if topic_id else [])])',
         'return ", ".join([*([f"{_OF_TOPIC}{topic_id}"] if topic_id else []), *parts])',
         _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a wait that raises ends the run by its name",
+        "spouts/queue/process/calling.py",
+        '        with self._calling("wait.pause()"):\n',
+        "        if True:\n",
+        _PROCESS,
+    ),
+    Mutant(
+        "queue: a wait that is no time ends the run by its name",
+        "spouts/queue/waits.py",
+        " and math.isfinite(given) and given >= 0:",
+        ":",
+        _PROCESS,
     ),
     Mutant(
         "queue: a process hears how far its stream is before its acks",
