@@ -308,6 +308,20 @@ QUEUES: Final = (
         _HTTP,
     ),
     Mutant(
+        "queue: who still sends what is refused hears why",
+        "spouts/queue/http/server.py",
+        "        if self._is_unread:\n",
+        "        if False:\n",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: who never stops sending what is refused is cut",
+        "spouts/queue/http/server.py",
+        "left = left - read if read else 0\n",
+        "left = left if read else 0\n",
+        _HTTP,
+    ),
+    Mutant(
         "queue: who waits is told when the run ends",
         "spouts/queue/http/desk.py",
         "                post.answer = Answer.FAILED\n                post.is_settled.set()",
