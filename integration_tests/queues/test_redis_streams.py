@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -238,6 +239,17 @@ def test_a_group_is_made_only_where_that_is_asked(redis_server: LocalRedis) -> N
         client.delete(name)
 
 
+@pytest.mark.parametrize("start", list(StartAt))
+def test_a_group_that_went_between_two_runs_is_not_made_anew(stream: Stream, start: StartAt) -> None:
+    stream.add(3)
+    stream.client.xgroup_destroy(stream.name, "g")
+    spout = stream.spout(create_group=True, start=start)
+    with pytest.raises(FatalError, match=f"no such group.*XGROUP CREATE {stream.name} g 0"):
+        spout.open(SpoutContext("in", 1, is_new=False))
+    spout.close()
+    assert stream.client.xinfo_groups(stream.name) == []
+
+
 def refused(spout: RedisStreamSpout, said: str, kind: type[Exception] = FatalError) -> str:
     with pytest.raises(kind, match=said) as caught, opened(spout):
         taken(spout, 1)
@@ -294,6 +306,21 @@ def test_the_least_rights_are_enough_and_less_is_said(redis_server: LocalRedis, 
         stream.client.execute_command("ACL", "SETUSER", "reader", f"+{right}")
     stream.client.execute_command("ACL", "SETUSER", "reader", "-xreadgroup")
     assert PAYLOAD not in refused(stream.spout(url=url), "the rights that are needed")
+
+
+def test_the_rights_that_an_error_names_are_enough_in_another_database(redis_server: LocalRedis) -> None:
+    third = redis_server.url[:-1] + "3"
+    with Redis.from_url(third, protocol=2) as client:
+        client.execute_command("ACL", "SETUSER", "third", "on", f">{PAYLOAD}")
+        client.xadd("in-three", {"body": "1"})
+        url = f"redis://third:{PAYLOAD}@{redis_server.address}/3"
+        spout = RedisStreamSpout("in-three", "g", url=url, create_group=True)
+        said = refused(spout, "the rights that are needed")
+        named = re.findall(r"\+[a-z|]+", said)
+        client.execute_command("ACL", "SETUSER", "third", "~in-three", *named)
+        with opened(spout):
+            spout.ack(taken(spout, 1)[0].id)
+        client.delete("in-three")
 
 
 def test_a_user_whose_rights_are_taken_away_while_it_reads(redis_server: LocalRedis, stream: Stream) -> None:

@@ -175,6 +175,27 @@ QUEUES: Final = (
         _BEGINS,
     ),
     Mutant(
+        "queue: the rights that an error names are all that are needed",
+        "spouts/queue/redis/errors.py",
+        "create_group, +select ",
+        "create_group, SELECT ",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a Redis that is busy with a script is waited for",
+        "spouts/queue/redis/errors.py",
+        ', "BUSY ")',
+        ")",
+        ("tests/spouts/queue/test_redis_errors.py",),
+    ),
+    Mutant(
+        "queue: a group of Redis that went is made anew by no later run",
+        "spouts/queue/redis/spout.py",
+        " and context.is_new:",
+        ":",
+        _REDIS,
+    ),
+    Mutant(
         "queue: a group of Redis that goes back is noticed",
         "spouts/queue/redis/group.py",
         "        if _number(stands) < self._read:\n",

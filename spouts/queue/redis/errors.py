@@ -29,7 +29,17 @@ _PASSING: Final = (
     exceptions.TryAgainError,
     OSError,
 )
-_WORDS: Final = ("LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "OOM", "MISCONF", "NOREPLICAS", "TRYAGAIN")
+_WORDS: Final = (
+    "LOADING",
+    "READONLY",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "OOM",
+    "MISCONF",
+    "NOREPLICAS",
+    "TRYAGAIN",
+    "BUSY ",
+)
 """The first words of answers that pass by themselves, for versions of the client that have no class for them."""
 
 
@@ -55,7 +65,8 @@ def classify(error: exceptions.RedisError | OSError, place: RedisPlace) -> Tride
         return FatalError(
             f"{place}: Redis has refused the login or the command. {_KEPT}. Check user and password in url; the rights "
             "that are needed: ACL SETUSER user ~STREAM +xreadgroup +xautoclaim +xclaim +xack +xinfo|stream "
-            "+xinfo|groups +xgroup|setid +watch +multi +exec (and +xgroup|create for create_group)"
+            "+xinfo|groups +xgroup|setid +watch +multi +exec (and +xgroup|create for create_group, +select "
+            "where url has a database)"
         )
     if isinstance(error, _PASSING) or said.startswith(_WORDS):
         return RetryableError(f"{place}: the server is away, or can't answer now ({type(error).__name__}). {_KEPT}")
