@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import pickle
 import re
 import time
@@ -21,6 +23,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.local.redis import LocalRedis
 from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
 from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.redis import group
 from trident.spouts.queue.redis.group import Entry, StreamGroup
 
 PAYLOAD = "of-ann-only"
@@ -414,6 +417,58 @@ def test_what_others_take_over_and_nobody_knows_of_is_said_so(stream: Stream) ->
     spout.activate()
     with closing(spout), pytest.raises(FatalError, match=r"2 entries .* lost, but for 1 that were under way"):
         taken(spout, 1)
+
+
+def test_what_is_held_here_and_gone_from_the_stream_does_not_end_the_run(
+    stream: Stream, caplog: pytest.LogCaptureFixture
+) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+    stream.client.xdel(stream.name, *added)
+    spout = stream.spout()
+    spout.open(SpoutContext("in", 2, added, added))  # another process of this run has given them, and died
+    spout.activate()
+    with closing(spout), caplog.at_level(logging.WARNING, "trident.queues"):
+        assert none_within(spout)
+        later = stream.add(1)
+        assert ids(taken(spout, 1)) == later
+    assert f"trimmed while they were under way, when a process died: {added[0]}," in caplog.text
+
+
+def test_a_loss_is_said_though_the_answer_to_its_ack_is_lost(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+    stream.client.xdel(stream.name, *added)
+    with monkeypatch.context() as patched:
+        patched.setattr(Redis, "xack", losing(Redis.xack))
+        refused(stream.spout(), "3 entries were deleted or trimmed before they were acked")
+
+
+def test_a_loss_is_said_though_a_later_answer_of_the_same_look_is_lost(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = stream.add(100)
+    with opened(stream.spout(consumer="dead")) as spout:
+        taken(spout, 100)
+    stream.client.xdel(stream.name, *added[:2])
+    monkeypatch.setattr(group, "_AT_ONCE", 3)  # it looks at ten times as many with each
+    monkeypatch.setattr(Redis, "xautoclaim", losing(Redis.xautoclaim, before=1))
+    refused(stream.spout(min_idle=timedelta(hours=1)), "2 entries were deleted or trimmed before they were acked")
+
+
+def losing(call: Any, before: int = 0) -> Any:
+    """Return a call that is carried out and whose answer is lost, behind so many whose answers come."""
+    answered = itertools.count()
+
+    def lost(*given: Any, **named: Any) -> Any:
+        answer = call(*given, **named)
+        if next(answered) == before:
+            raise TimeoutError
+        return answer
+
+    return lost
 
 
 def test_what_is_pending_behind_many_that_are_done_and_gone_is_given_first(stream: Stream) -> None:

@@ -196,6 +196,27 @@ QUEUES: Final = (
         _REDIS,
     ),
     Mutant(
+        "queue: what is held and gone from a stream of Redis does not end the run",
+        "spouts/queue/redis/group.py",
+        "        if any(id_ not in self._undecided for id_ in gone):\n",
+        "        if gone:\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss that is acked is said whatever becomes of the ack",
+        "spouts/queue/redis/group.py",
+        "            with suppress(TridentError):",
+        "            if True:",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss that one answer has named is said though the next one is lost",
+        "spouts/queue/redis/group.py",
+        "                self._tell_gone(gone)  # no later",
+        "                pass  # no later",
+        _REDIS,
+    ),
+    Mutant(
         "queue: a group of Redis that goes back is noticed",
         "spouts/queue/redis/group.py",
         "        if _number(stands) < self._read:\n",
