@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import pickle
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -20,6 +23,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.local.redis import LocalRedis
 from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
 from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.redis import group
 from trident.spouts.queue.redis.group import Entry, StreamGroup
 
 PAYLOAD = "of-ann-only"
@@ -238,6 +242,17 @@ def test_a_group_is_made_only_where_that_is_asked(redis_server: LocalRedis) -> N
         client.delete(name)
 
 
+@pytest.mark.parametrize("start", list(StartAt))
+def test_a_group_that_went_between_two_runs_is_not_made_anew(stream: Stream, start: StartAt) -> None:
+    stream.add(3)
+    stream.client.xgroup_destroy(stream.name, "g")
+    spout = stream.spout(create_group=True, start=start)
+    with pytest.raises(FatalError, match=f"no such group.*XGROUP CREATE {stream.name} g 0"):
+        spout.open(SpoutContext("in", 1, is_new=False))
+    spout.close()
+    assert stream.client.xinfo_groups(stream.name) == []
+
+
 def refused(spout: RedisStreamSpout, said: str, kind: type[Exception] = FatalError) -> str:
     with pytest.raises(kind, match=said) as caught, opened(spout):
         taken(spout, 1)
@@ -294,6 +309,21 @@ def test_the_least_rights_are_enough_and_less_is_said(redis_server: LocalRedis, 
         stream.client.execute_command("ACL", "SETUSER", "reader", f"+{right}")
     stream.client.execute_command("ACL", "SETUSER", "reader", "-xreadgroup")
     assert PAYLOAD not in refused(stream.spout(url=url), "the rights that are needed")
+
+
+def test_the_rights_that_an_error_names_are_enough_in_another_database(redis_server: LocalRedis) -> None:
+    third = redis_server.url[:-1] + "3"
+    with Redis.from_url(third, protocol=2) as client:
+        client.execute_command("ACL", "SETUSER", "third", "on", f">{PAYLOAD}")
+        client.xadd("in-three", {"body": "1"})
+        url = f"redis://third:{PAYLOAD}@{redis_server.address}/3"
+        spout = RedisStreamSpout("in-three", "g", url=url, create_group=True)
+        said = refused(spout, "the rights that are needed")
+        named = re.findall(r"\+[a-z|]+", said)
+        client.execute_command("ACL", "SETUSER", "third", "~in-three", *named)
+        with opened(spout):
+            spout.ack(taken(spout, 1)[0].id)
+        client.delete("in-three")
 
 
 def test_a_user_whose_rights_are_taken_away_while_it_reads(redis_server: LocalRedis, stream: Stream) -> None:
@@ -387,6 +417,58 @@ def test_what_others_take_over_and_nobody_knows_of_is_said_so(stream: Stream) ->
     spout.activate()
     with closing(spout), pytest.raises(FatalError, match=r"2 entries .* lost, but for 1 that were under way"):
         taken(spout, 1)
+
+
+def test_what_is_held_here_and_gone_from_the_stream_does_not_end_the_run(
+    stream: Stream, caplog: pytest.LogCaptureFixture
+) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+    stream.client.xdel(stream.name, *added)
+    spout = stream.spout()
+    spout.open(SpoutContext("in", 2, added, added))  # another process of this run has given them, and died
+    spout.activate()
+    with closing(spout), caplog.at_level(logging.WARNING, "trident.queues"):
+        assert none_within(spout)
+        later = stream.add(1)
+        assert ids(taken(spout, 1)) == later
+    assert f"trimmed while they were under way, when a process died: {added[0]}," in caplog.text
+
+
+def test_a_loss_is_said_though_the_answer_to_its_ack_is_lost(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+    stream.client.xdel(stream.name, *added)
+    with monkeypatch.context() as patched:
+        patched.setattr(Redis, "xack", losing(Redis.xack))
+        refused(stream.spout(), "3 entries were deleted or trimmed before they were acked")
+
+
+def test_a_loss_is_said_though_a_later_answer_of_the_same_look_is_lost(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = stream.add(100)
+    with opened(stream.spout(consumer="dead")) as spout:
+        taken(spout, 100)
+    stream.client.xdel(stream.name, *added[:2])
+    monkeypatch.setattr(group, "_AT_ONCE", 3)  # it looks at ten times as many with each
+    monkeypatch.setattr(Redis, "xautoclaim", losing(Redis.xautoclaim, before=1))
+    refused(stream.spout(min_idle=timedelta(hours=1)), "2 entries were deleted or trimmed before they were acked")
+
+
+def losing(call: Any, before: int = 0) -> Any:
+    """Return a call that is carried out and whose answer is lost, behind so many whose answers come."""
+    answered = itertools.count()
+
+    def lost(*given: Any, **named: Any) -> Any:
+        answer = call(*given, **named)
+        if next(answered) == before:
+            raise TimeoutError
+        return answer
+
+    return lost
 
 
 def test_what_is_pending_behind_many_that_are_done_and_gone_is_given_first(stream: Stream) -> None:

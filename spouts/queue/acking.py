@@ -112,8 +112,8 @@ class AckingSpout(ABC):
     one thread. When it dies (with its connection, so that the source gives again what it had not acked) another one
     takes its place, with a copy of the object as the driver has it. When the coordinator dies, it ends too.
 
-    What a method raises ends the run, of `refuse` once all else is settled; what may pass by itself is to be raised as
-    `RetryableError`: the process is ended then and another one opened.
+    What a method, a hook or `wait` raises ends the run, of `refuse` once all else is settled; what may pass by itself
+    is to be raised as `RetryableError`: the process is ended then and another one opened.
     """
 
     schema: ClassVar[str]

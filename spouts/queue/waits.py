@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from dataclasses import dataclass
 from typing import Protocol
 
 from trident.base.checks import check_count, check_seconds
+from trident.base.errors import FatalError
 
 INACTIVE_S: float = 0.1
 """What a spout that is not active waits between two looks."""
 
 
 class WaitStrategy(Protocol):
-    """Says how long to wait; pickled to the spout's process, and called there by one thread."""
+    """Says how long to wait; pickled to the spout's process, and called there by one thread.
+
+    What it raises, the spout has raised.
+    """
 
     def pause(self, streak: int) -> float:
         """Return seconds, 0 for none, after so many calls in a row that had nothing (1, 2, 3 …)."""
+
+
+def pause_of(strategy: WaitStrategy, streak: int) -> float:
+    """Return how long a strategy has said to wait; raises `FatalError` where that is no time, which nobody can wait."""
+    given: object = strategy.pause(streak)
+    if isinstance(given, int | float) and math.isfinite(given) and given >= 0:
+        return min(given, threading.TIMEOUT_MAX)
+    shown = repr(given) if isinstance(given, int | float) else f"a value of type {type(given).__name__}"
+    raise FatalError(
+        f"of {type(strategy).__qualname__} has returned {shown}, which is no number of seconds (0 for no pause, or "
+        "more). Correct it and start again"
+    )
 
 
 @dataclass(frozen=True, slots=True)

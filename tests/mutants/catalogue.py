@@ -2452,8 +2452,8 @@ _OF_WHAT_STAYED = (
     Mutant(
         "what is run when a topology is looked up is refused and shows no address",
         "trident/cli/loading.py",
-        '    with _as_wrong_use(place, f"when {name!r} is looked up"):',
-        "    if True:",
+        '    with _as_wrong_use(place, f"when {name!r} is looked up"):  # a',
+        "    if True:  # a",
         ("tests/cli/test_loading.py",),
     ),
     Mutant(

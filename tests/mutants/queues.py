@@ -16,6 +16,7 @@ _PUT_BACK = ("tests/spouts/queue/test_kafka_put_back.py",)
 _SOURCE = ("tests/spouts/queue/test_source.py",)
 _CALLING = ("tests/spouts/queue/test_calling.py",)
 _AHEAD = ("integration_tests/queues/test_rabbitmq_ahead.py",)
+_PROCESS = ("tests/spouts/queue/test_process.py",)
 _RESTORED = ("integration_tests/queues/test_put_back.py",)
 _UNREADABLE = ("tests/spouts/queue/test_kafka_unreadable.py",)
 _HTTP = ("tests/spouts/queue/test_http_push.py",)
@@ -175,6 +176,48 @@ QUEUES: Final = (
         _BEGINS,
     ),
     Mutant(
+        "queue: the rights that an error names are all that are needed",
+        "spouts/queue/redis/errors.py",
+        "create_group, +select ",
+        "create_group, SELECT ",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a Redis that is busy with a script is waited for",
+        "spouts/queue/redis/errors.py",
+        '    "BUSY ",\n',
+        "",
+        ("tests/spouts/queue/test_redis_errors.py",),
+    ),
+    Mutant(
+        "queue: a group of Redis that went is made anew by no later run",
+        "spouts/queue/redis/spout.py",
+        " and context.is_new:",
+        ":",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: what is held and gone from a stream of Redis does not end the run",
+        "spouts/queue/redis/group.py",
+        "        if any(id_ not in self._undecided for id_ in gone):\n",
+        "        if gone:\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss that is acked is said whatever becomes of the ack",
+        "spouts/queue/redis/group.py",
+        "            with suppress(TridentError):",
+        "            if True:",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss that one answer has named is said though the next one is lost",
+        "spouts/queue/redis/group.py",
+        "                self._tell_gone(gone)  # no later",
+        "                pass  # no later",
+        _REDIS,
+    ),
+    Mutant(
         "queue: a group of Redis that goes back is noticed",
         "spouts/queue/redis/group.py",
         "        if _number(stands) < self._read:\n",
@@ -305,6 +348,20 @@ QUEUES: Final = (
         "spouts/queue/http/desk.py",
         "        if known is not None:",
         "        if False:",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: who still sends what is refused hears why",
+        "spouts/queue/http/server.py",
+        "        if self._is_unread:\n",
+        "        if False:\n",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: who never stops sending what is refused is cut",
+        "spouts/queue/http/server.py",
+        "left = left - read if read else 0\n",
+        "left = left if read else 0\n",
         _HTTP,
     ),
     Mutant(
@@ -495,6 +552,20 @@ QUEUES: Final = (
         'return ", ".join([*parts, *([f"{_OF_TOPIC}{topic_id}"] if topic_id else [])])',
         'return ", ".join([*([f"{_OF_TOPIC}{topic_id}"] if topic_id else []), *parts])',
         _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a wait that raises ends the run by its name",
+        "spouts/queue/process/calling.py",
+        '        with self._calling("wait.pause()"):\n',
+        "        if True:\n",
+        _PROCESS,
+    ),
+    Mutant(
+        "queue: a wait that is no time ends the run by its name",
+        "spouts/queue/waits.py",
+        " and math.isfinite(given) and given >= 0:",
+        ":",
+        _PROCESS,
     ),
     Mutant(
         "queue: a process hears how far its stream is before its acks",

@@ -7,6 +7,7 @@ import hmac
 import logging
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +30,10 @@ _ID_HEADERS: Final = ("Idempotency-Key", "Message-Id")
 _SECRET_HEADERS: Final = frozenset(("authorization", "cookie", "proxy-authorization"))
 _READ_S: Final = 10.0
 """How long a sender may let the server wait for the next piece of its request."""
+_UNREAD_S: Final = 10.0
+_MOST_UNREAD: Final = 64 << 20
+"""How long, and how much, a sender whose request is refused may go on sending of it until it hears the answer."""
+_AT_ONCE: Final = 1 << 16
 _SPARE: Final = 64
 """How many connections there may be beside those whose message is waited for."""
 _FULL: Final = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -126,13 +131,27 @@ class _PushHandler(BaseHTTPRequestHandler):
     server_version = "trident"
     sys_version = ""
     timeout = _READ_S
+    _is_unread = False
+    """Whether a request was answered of which there may be more to read."""
+
+    def finish(self) -> None:
+        """End the connection, behind what is still sent: else it would be reset, and the answer not be heard."""
+        super().finish()
+        if self._is_unread:
+            with suppress(OSError):  # it has gone, or is too slow
+                self._read_away()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what is no request."""
+        self._is_unread = True
+        super().send_error(code, message, explain)
 
     def do_POST(self) -> None:
         """Take a message, and answer when it is known what became of it."""
         rules, desk = self._server.rules, self._server.desk
         problem = self._refused(rules)
         if problem is not None:
-            self._say(*problem, is_last=True)  # its body is not read
+            self._say(*problem, is_last=True)  # its body is nobody's
             return
         body = self.rfile.read(int(self.headers["Content-Length"]))
         message = self._message(rules, body)
@@ -211,10 +230,19 @@ class _PushHandler(BaseHTTPRequestHandler):
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             self.send_header("Allow", "POST")
         if is_last:
+            self._is_unread = True
             self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(said)
+
+    def _read_away(self) -> None:
+        self.connection.shutdown(socket.SHUT_WR)
+        until, left = time.monotonic() + _UNREAD_S, _MOST_UNREAD
+        while left > 0 and (seconds := until - time.monotonic()) > 0:
+            self.connection.settimeout(seconds)
+            read = len(self.connection.recv(_AT_ONCE))
+            left = left - read if read else 0
 
 
 def _unbound(error: OSError, host: str, port: int) -> FatalError | RetryableError:

@@ -31,7 +31,7 @@ from trident.spouts.queue.process.wire import (
     Stop,
 )
 from trident.spouts.queue.process.writing import Writer
-from trident.spouts.queue.waits import INACTIVE_S
+from trident.spouts.queue.waits import INACTIVE_S, pause_of
 
 QUIET_S: Final = 0.2
 """For so long there has to be nothing, from the beginning on or since the last message, before it is said that there is
@@ -137,7 +137,10 @@ class SpoutLoop:
         """Return for how long nothing is to be done but to hear."""
         if not self._may_ask:
             return INACTIVE_S
-        return self._spout.wait.pause(self._streak) if self._streak else 0.0
+        if not self._streak:
+            return 0.0
+        with self._calling("wait.pause()"):
+            return pause_of(self._spout.wait, self._streak)
 
     def _carry_out(self, pause: float) -> None:
         with suppress(queue.Empty):

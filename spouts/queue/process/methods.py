@@ -1,4 +1,4 @@
-"""Whether a spout's methods, and its hooks', can be called as its process does: said where it is given to a stream."""
+"""Whether a spout's methods, its hooks' and its wait's can be called as its process does: said when it is given."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def check_methods(kind: str, spout: AckingSpout) -> None:
     """Raise `ConfigurationError` for a method that takes other arguments, or whose call would run nothing of it."""
     for method, given in _OF_SPOUTS.items():
         _check(kind, spout, method, given)
+    _check(f"{type(spout.wait).__qualname__}, the wait of {kind},", spout.wait, "pause", ("streak",))
     for hook in spout.hooks:
         for method, given in _OF_HOOKS.items():
             _check(f"{type(hook).__qualname__}, a hook of {kind},", hook, method, given)

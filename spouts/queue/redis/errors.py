@@ -29,7 +29,17 @@ _PASSING: Final = (
     exceptions.TryAgainError,
     OSError,
 )
-_WORDS: Final = ("LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "OOM", "MISCONF", "NOREPLICAS", "TRYAGAIN")
+_WORDS: Final = (
+    "LOADING",
+    "READONLY",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "OOM",
+    "MISCONF",
+    "NOREPLICAS",
+    "TRYAGAIN",
+    "BUSY ",
+)
 """The first words of answers that pass by themselves, for versions of the client that have no class for them."""
 
 
@@ -55,7 +65,8 @@ def classify(error: exceptions.RedisError | OSError, place: RedisPlace) -> Tride
         return FatalError(
             f"{place}: Redis has refused the login or the command. {_KEPT}. Check user and password in url; the rights "
             "that are needed: ACL SETUSER user ~STREAM +xreadgroup +xautoclaim +xclaim +xack +xinfo|stream "
-            "+xinfo|groups +xgroup|setid +watch +multi +exec (and +xgroup|create for create_group)"
+            "+xinfo|groups +xgroup|setid +watch +multi +exec (and +xgroup|create for create_group, +select "
+            "where url has a database)"
         )
     if isinstance(error, _PASSING) or said.startswith(_WORDS):
         return RetryableError(f"{place}: the server is away, or can't answer now ({type(error).__name__}). {_KEPT}")
@@ -82,15 +93,27 @@ def too_old(place: RedisPlace) -> FatalError:
     return FatalError(f"{place}: the server is too old; Redis 7 or newer is needed. {_KEPT}")
 
 
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_SHOWN]) + (" …" if len(ids) > _SHOWN else "")
+
+
 def lost_entries(place: RedisPlace, ids: Sequence[str], undecided: Container[str] = ()) -> FatalError:
     """Return the error for entries that were pending and are in the stream no more; `undecided` may be done by now."""
-    named = ", ".join(ids[:_SHOWN]) + (" …" if len(ids) > _SHOWN else "")
     count = sum(id_ in undecided for id_ in ids)
     but = f", but for {count:,} that were under way when a process died, if their batch is done" if count else ""
     return FatalError(
-        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {named}. They are lost{but}; "
-        "all others are as they were, and the next run goes on without these. Keep entries until the group has acked "
+        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {_named(ids)}. They are lost{but}"
+        "; all others are as they were, and the next run goes on without these. Keep entries until the group has acked "
         "them (XTRIM with MINID below what XPENDING names), or trim later"
+    )
+
+
+def gone_under_way(place: RedisPlace, ids: Sequence[str]) -> str:
+    """Return what is said of entries that are gone from the stream, and that the coordinator holds."""
+    return (
+        f"{place}: {len(ids):,} entries were deleted or trimmed while they were under way, when a process died: "
+        f"{_named(ids)}. Their values are here, so each is in every result once its batch is done; one that fails, or "
+        "is left when the run ends, is lost. Keep entries until the group has acked them"
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, cast
@@ -12,18 +14,20 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, WatchError
 from redis.retry import Retry
 
-from trident.base.errors import FatalError
+from trident.base.errors import FatalError, TridentError
 from trident.spouts.queue.redis.errors import (
     RedisPlace,
     begun_anew,
     classify,
     exchanged,
+    gone_under_way,
     lost_entries,
     lost_unread,
     too_old,
     went_back,
 )
 
+_log = logging.getLogger("trident.queues")
 _BEGINNING: Final = "0-0"
 _PATIENCE_S: Final = 10.0
 _OF_REDIS_7: Final = 3
@@ -133,36 +137,26 @@ class StreamGroup:
     def idle(self, min_idle_ms: int, most: int, held: Collection[str]) -> tuple[list[Entry], bool]:
         """Take over what any consumer has left pending for so long, but what is held here; says whether there is more.
 
-        Raises `FatalError` for those that are in the stream no more; they are pending no more then. One that is held
-        is not lost: its values are here.
+        Raises `FatalError` for those that are in the stream no more; they are pending no more then, however short they
+        were left. One that is held is not lost: its values are here. Nor is one that may be done by now, which whoever
+        started this process holds: it is warned of.
         """
         found: list[Entry] = []
         gone: list[str] = []
         cursor = _BEGINNING
-        place = self._place
         while True:
-            answer = self._asked(
-                partial(
-                    self._client.xautoclaim,
-                    place.stream,
-                    place.group,
-                    self._consumer,
-                    min_idle_ms,
-                    cursor,
-                    count=_AT_ONCE,
-                )
-            )
-            if len(cast("Sequence[object]", answer)) < _OF_REDIS_7:
-                raise too_old(place)
-            following, entries, deleted = cast("tuple[bytes, _Answer, Sequence[bytes]]", answer)
+            try:
+                following, entries, deleted = self._claimed(min_idle_ms, cursor)
+            except TridentError:
+                self._tell_gone(gone)  # no later answer names them again
+                raise
             taken = [Entry(_text(id_), fields, True) for id_, fields in entries if fields]
             found += [entry for entry in taken if entry.id not in held]
             gone += [id_ for id_ in map(_text, deleted) if id_ not in held and id_ not in self._known]
             cursor = _text(following)
             if cursor == _BEGINNING or len(found) >= most:
                 break
-        if gone:
-            raise lost_entries(place, gone, self._undecided)
+        self._tell_gone(gone)
         return found, cursor != _BEGINNING
 
     def ack(self, ids: Sequence[str]) -> None:
@@ -194,13 +188,29 @@ class StreamGroup:
             if gone:
                 raise lost_entries(place, gone)
 
+    def _claimed(self, min_idle_ms: int, cursor: str) -> tuple[bytes, _Answer, Sequence[bytes]]:
+        place = self._place
+        claim = partial(self._client.xautoclaim, place.stream, place.group, self._consumer, min_idle_ms, cursor)
+        answer = self._asked(partial(claim, count=_AT_ONCE))
+        if len(cast("Sequence[object]", answer)) < _OF_REDIS_7:
+            raise too_old(place)
+        return cast("tuple[bytes, _Answer, Sequence[bytes]]", answer)
+
+    def _tell_gone(self, gone: Sequence[str]) -> None:
+        if any(id_ not in self._undecided for id_ in gone):
+            raise lost_entries(self._place, gone, self._undecided)
+        if gone:
+            _log.warning("%s", gone_under_way(self._place, gone))
+
     def _there(self, answer: _Answer) -> list[Entry]:
         missing = (_text(id_) for id_, fields in answer if not fields)
         gone = [id_ for id_ in missing if id_ not in self._undecided]
+        if lost := [id_ for id_ in gone if id_ not in self._known]:
+            with suppress(TridentError):  # if it was carried out all the same, nobody would ever say what is lost
+                self.ack(gone)
+            raise lost_entries(self._place, lost)
         if gone:
             self.ack(gone)
-        if lost := [id_ for id_ in gone if id_ not in self._known]:
-            raise lost_entries(self._place, lost)
         return [Entry(_text(id_), fields, True) for id_, fields in answer if fields]
 
     def _require_same(self, stream: Mapping[str, object], group: Mapping[str, object]) -> None:

@@ -86,7 +86,7 @@ class RedisStreamSpout(AckingSpout):
     ) -> None:
         """`field`: the one that `body` decodes. `create_group`: make a group that is not there, to read from `start`.
 
-        Where a group was destroyed by mistake, that makes it anew at `start`: leave it off once the group is there.
+        That is for the topology's first run: a group that went afterwards stops the run, whatever is said here.
         """
         self._streams = _checked_streams(streams)
         self._group = check_name("group", group, "the name of a consumer group")
@@ -132,7 +132,7 @@ class RedisStreamSpout(AckingSpout):
         self._readings = {place.stream: self._reading(client, place, done, context.held) for place in places}
         self._fetched.clear()
         for reading in self._readings.values():
-            if self._creates:
+            if self._creates and context.is_new:  # else it has gone: what it had given, and was to give, is unknown
                 reading.group.create("0" if self._start is StartAt.EARLIEST else "$")
             self._fetch_old(reading)
 

@@ -18,6 +18,7 @@ import pytest
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.spouts import HttpPushSpout, JsonBody
 from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.http import server
 from trident.spouts.queue.http.desk import Answer, PushDesk
 from trident.spouts.queue.message import Message
 
@@ -164,6 +165,66 @@ def test_what_is_no_message_is_refused(
         found = post(spout.port, id_, body, **headers)
         assert (found[0], said in found[1], SECRET in found[1]) == (status, True, False), found
         assert spout.next_tuple() is None
+
+
+LARGE = b"x" * (16 << 20)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", {"Authorization": f"Bearer {SECRET}"}, 413),
+        ("/", {"Authorization": "Bearer other"}, 401),
+        ("/other", {"Authorization": f"Bearer {SECRET}"}, 404),
+        ("/", {"Authorization": f"Bearer {SECRET}", "Transfer-Encoding": "chunked"}, 411),
+    ],
+)
+def test_who_sends_its_whole_body_before_it_listens_hears_why_it_is_refused(
+    path: str, headers: dict[str, str], status: int
+) -> None:
+    with opened(HttpPushSpout(port=0, token=SECRET)) as spout:
+        assert [post(spout.port, "a", LARGE, path, **headers)[0] for _ in range(3)] == [status] * 3
+
+
+@pytest.mark.parametrize("method", ["PUT", "PROPFIND"])
+def test_so_does_who_uses_another_method(method: str) -> None:
+    with opened(HttpPushSpout(port=0)) as spout:
+        connection = http.client.HTTPConnection("127.0.0.1", spout.port, timeout=60)
+        connection.request(method, "/", LARGE)
+        assert connection.getresponse().status in (405, 501)
+        connection.close()
+
+
+def send_on(sender: socket.socket, piece: bytes, pause_s: float) -> None:
+    for _ in range(2_000):
+        time.sleep(pause_s)
+        sender.sendall(piece)
+
+
+def test_who_never_stops_sending_what_is_refused_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_MOST_UNREAD", 1 << 20)
+    monkeypatch.setattr(server, "_UNREAD_S", 600)
+    begin = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (1 << 40)
+    with (
+        opened(HttpPushSpout(port=0)) as spout,
+        socket.create_connection(("127.0.0.1", spout.port), timeout=30) as sender,
+    ):
+        sender.sendall(begin)
+        with pytest.raises(ConnectionError):
+            send_on(sender, b"x" * (1 << 16), pause_s=0)
+
+
+def test_who_says_nothing_more_of_what_is_refused_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_UNREAD_S", 0.3)
+    with (
+        opened(HttpPushSpout(port=0)) as spout,
+        socket.create_connection(("127.0.0.1", spout.port), timeout=30) as sender,
+    ):
+        sender.sendall(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (1 << 40))
+        while sender.recv(1 << 16):
+            pass  # the answer, and its end
+        with pytest.raises(ConnectionError):
+            send_on(sender, b"x", pause_s=0.01)
 
 
 def test_the_other_header_and_the_other_paths_and_methods(senders: ThreadPoolExecutor) -> None:

@@ -56,6 +56,15 @@ class HookedByAnother(FileQueueSpout):
     hooks = (HookOfItsOwn(),)  # type: ignore[assignment]  # as above
 
 
+class WaitsWithoutAStreak:
+    def pause(self) -> float:
+        return 0.0
+
+
+class Waits(FileQueueSpout):
+    wait = WaitsWithoutAStreak()  # type: ignore[assignment]  # as above
+
+
 class DeafHook(SpoutHook):
     def acked(self, id_: str | None) -> None:  # type: ignore[override]  # as above
         return None
@@ -75,6 +84,7 @@ class Hooked(FileQueueSpout):
         (Overwritten, r"^Overwritten must have def fail\(self, id_\)"),
         (Refuses, r"^refuse of Refuses must be def refuse\(self, id_\)"),
         (HookedByAnother, r"^HookOfItsOwn, a hook of HookedByAnother, must have def refused\(self, id_\)"),
+        (Waits, r"^pause of WaitsWithoutAStreak, the wait of Waits, must be def pause\(self, streak\)"),
         (Hooked, r"^acked of DeafHook, a hook of Hooked, must be def acked\(self, id_, latency_s\)"),
     ],
 )

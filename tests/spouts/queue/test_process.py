@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import cast
@@ -105,6 +106,50 @@ def test_what_a_spout_raises_is_said_behind_what_it_gave(
         with pytest.raises(kind, match=text) as raised:
             started.check()
         assert "4711" not in str(raised.value), "what a user's code says may hold a message"
+
+
+@dataclass
+class GivesWait:
+    """Gives as a pause what it is made with, or raises it."""
+
+    pause_s: object
+
+    def pause(self, streak: int) -> float:
+        if isinstance(self.pause_s, Exception):
+            raise self.pause_s
+        return self.pause_s  # type: ignore[return-value]  # what a user may do
+
+
+@pytest.mark.parametrize(
+    ("pause_s", "text"),
+    [
+        (KeyError("4711"), r"wait.pause\(\) raised KeyError at .*test_process.py:\d+ in pause. Mend it"),
+        (-0.5, r"wait.pause\(\) of GivesWait has returned -0.5, which is no number of seconds"),
+        (float("nan"), "has returned nan"),
+        (float("inf"), "has returned inf"),
+        (None, "has returned a value of type NoneType"),
+        ("4711", "has returned a value of type str"),
+    ],
+)
+def test_a_wait_that_is_none_ends_the_run_as_what_the_spout_raises_does(
+    queue: FileQueue, pause_s: object, text: str
+) -> None:
+    spout = FileQueueSpout(queue.path)
+    spout.wait = GivesWait(pause_s)
+    with running(spout) as started:
+        until(started._is_gone.is_set)
+        with pytest.raises(FatalError, match=text) as raised:
+            started.check()
+        assert "4711" not in str(raised.value)
+
+
+def test_a_long_wait_is_over_when_the_coordinator_says_something(queue: FileQueue) -> None:
+    spout = FileQueueSpout(queue.path)
+    spout.wait = GivesWait(1e300)
+    with running(spout) as started:
+        until(lambda: started.has_begun)
+        time.sleep(0.3)
+        assert started.close(LONGEST_S)
 
 
 def test_a_large_spout_whose_process_dies_at_its_start_is_one_that_has_ended(

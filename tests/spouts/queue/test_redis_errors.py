@@ -20,6 +20,8 @@ PLACE = RedisPlace("127.0.0.1:9", "s", "g")
         (exceptions.ResponseError("LOADING Redis is loading"), RetryableError, "can't answer now"),
         (exceptions.ReadOnlyError("You can't write against a read only replica."), RetryableError, "ReadOnlyError"),
         (exceptions.ResponseError("MISCONF Redis is configured to save"), RetryableError, "can't answer now"),
+        (exceptions.ResponseError("BUSY Redis is busy running a script."), RetryableError, "can't answer now"),
+        (exceptions.ResponseError("BUSYKEY Target key name already exists."), FatalError, "BUSYKEY"),
         (exceptions.OutOfMemoryError("command not allowed"), RetryableError, "OutOfMemoryError"),
         (exceptions.TimeoutError("hunter2"), RetryableError, "TimeoutError"),
         (OSError("hunter2"), RetryableError, "OSError"),
