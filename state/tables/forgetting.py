@@ -12,6 +12,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.databases.base import SqlTransaction
 from trident.state.positions import stands
+from trident.state.tables.letting_go import note_let_go, was_let_go
 from trident.state.tables.meta import AppliedRow, raise_fence, require_line, require_no_other_line
 from trident.state.tables.names import quote_table
 from trident.state.tables.owning import number_of
@@ -54,6 +55,16 @@ class TableForgetting:
             self._let_go(transaction.connection, owner, epoch, drops)
             reached(CrashPoint.IN_FORGETTING)
 
+    def is_let_go(self, owner: Owner) -> bool:
+        """Ask what its transaction has left beside the fence."""
+
+        def asked(transaction: SqlTransaction) -> bool:
+            connection = transaction.connection
+            has_fences = self.place.dialect.find_columns(connection, "trident_state_fence") is not None
+            return has_fences and was_let_go(connection, owner, self.place.name)
+
+        return rolled_back(self.place.database.transaction(), asked)
+
     def _let_go(self, connection: Connection, owner: Owner, epoch: Epoch, drops: bool) -> None:
         place = self.place
         place.database.schema_terms.lock(connection)  # whoever takes a table takes it, too
@@ -68,6 +79,7 @@ class TableForgetting:
         if drops_table:
             self._require_own(connection, owner.topology, row)
         place.applied.delete(connection, owner.topology)
+        note_let_go(connection, owner, place.name, epoch)
         connection.execute(text(f"DROP TABLE IF EXISTS {quote_table(place.staging)}"))
         if drops_table:
             connection.execute(text(f"DROP TABLE IF EXISTS {quote_table(place.table)}"))

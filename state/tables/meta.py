@@ -210,7 +210,8 @@ def require_line(connection: Connection, dialect: Dialect, topology: str, epoch:
     if found is None or found.line != epoch.line:
         raise MismatchError(
             f"found no fence of {topology!r} that its ledger has raised: the state's database was replaced, or its "
-            "address is another one. Nothing was changed there: correct the address, and give the command again"
+            "address is another one. Nothing was changed there: correct the address, and give the command again; where "
+            "it is lost for good, finish without it (--lost-state NAME)"
         )
 
 

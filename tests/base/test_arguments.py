@@ -341,7 +341,10 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "undo": (trident.undo, DECIDING),
     "divert": (trident.divert, {**DECIDING, "state": "s", "rows_lost": False}),
     "drop": (trident.drop, {"topology": Topology("t"), "ledger": MemoryLedger(), "name": "s"}),
-    "forget": (trident.forget, {"topology": Topology("t"), "ledger": MemoryLedger(), "tables": "keep"}),
+    "forget": (
+        trident.forget,
+        {"topology": Topology("t"), "ledger": MemoryLedger(), "tables": "keep", "lost_states": ()},
+    ),
     "evolve": (trident.evolve, {"topology": Topology("t"), "ledger": MemoryLedger(), "rename_states": {"a": "b"}}),
     "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
     "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from trident.base.checks import check_instance
@@ -12,7 +13,7 @@ from trident.coordinators.decisions.commands import forget_topology
 from trident.coordinators.decisions.forgetting import AgreeToForget, agree_to_forget
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
-from trident.managing.arguments import check_ledger, check_topology
+from trident.managing.arguments import check_ledger, check_lost, check_topology
 from trident.managing.preview import require_preview
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def forget(
     ledger: Ledger,
     *,
     tables: ForgottenTables | str = ForgottenTables.KEEP,
+    lost_states: Collection[str] = (),
     options: RunOptions | None = None,
 ) -> Decision:
     """Let go of a topology: of its states and sinks, and of all that the ledger has of it. A preview.
@@ -39,9 +41,11 @@ def forget(
     that ran last, to open its states. Raises LeaseHeldError while a coordinator runs it, ConfigurationError where one
     of its targets can't be let go of (maps, and all of the weaker levels), MismatchError while
     anything is pinned, refused or decided and not finished, or where a state is gone or another one; nothing was
-    changed then. One that was cut off keeps the topology from running, and is finished by the same call.
+    changed then. One that was cut off keeps the topology from running, and is finished by the same call;
+    without the states and sinks of which a person says that their places are lost for good (`lost_states`): nothing is
+    changed there.
     """
-    return forget_if_agreed(topology, ledger, tables, agree_to_forget, options=options)
+    return forget_if_agreed(topology, ledger, tables, agree_to_forget, lost_states=lost_states, options=options)
 
 
 def forget_if_agreed(
@@ -50,6 +54,7 @@ def forget_if_agreed(
     tables: ForgottenTables | str,
     agree: AgreeToForget,
     *,
+    lost_states: Collection[str] = (),
     options: RunOptions | None = None,
 ) -> Decision:
     """Let go of it as `forget` does, when `agree` has heard what of; nothing is changed if that raises."""
@@ -57,6 +62,7 @@ def forget_if_agreed(
     require_preview("forget", _NOT_YET)
     chosen = policy_of(ForgottenTables, tables, "tables")
     check_ledger(ledger)
+    lost = check_lost(lost_states)
     given = RunOptions() if options is None else check_instance("options", options, RunOptions)
     compiled = check_topology(topology).compile()
-    return forget_topology(compiled.spec(), compiled.targets, ledger, chosen, given, agree)
+    return forget_topology(compiled.spec(), compiled.targets, ledger, chosen, given, agree, lost)
