@@ -75,6 +75,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "int | None": COUNT,
     "float": SECONDS,
     "Never": (1, None),
+    "Collection[str]": ("a text", 5, True, b"bytes", None, [5], [None], [""]),
     "Sequence[float]": (*THING, None, [], 0.5, ["a"], [None], [True], [-0.1], [1.1], [NAN]),
     "bool": FLAG,
     "timedelta": DURATION,

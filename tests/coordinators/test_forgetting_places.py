@@ -233,7 +233,7 @@ def test_memory_that_was_exchanged_is_not_taken_for_let_go_of() -> None:
     elsewhere = MemoryDatabase()
     targets = {"balances": lambda _, timeouts: plan.targets["balances"](elsewhere, timeouts)}
     with pytest.raises(MismatchError, match="'balances' was not let go of"):
-        forget_topology(plan.spec, targets, ledger, DROP, OPTIONS)  # type: ignore[arg-type]
+        forget_topology(plan.spec, targets, ledger, DROP, OPTIONS)
     forget_topology(plan.spec, plan.targets, ledger, DROP, OPTIONS)
     assert ledger.view().topologies() == ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -117,12 +118,12 @@ class ForgettingLedgerContract:
     def test_only_what_was_decided_is_carried_out(self, ledger: AnyLedger) -> None:
         run = started(ledger)
         run.finish(1)
-        for act in (ledger.forget, lambda *of: ledger.let_go_of(*of, "balances")):
+        for act in (ledger.forget, partial(ledger.let_go_of, target="balances")):
             with pytest.raises(MismatchError, match="is being forgotten"):
                 act(run.owner, run.epoch, FORGET)
         ledger.decide_forget(run.owner, run.epoch, FORGET)
         another = replace(FORGET, state="drop")
-        for act in (ledger.decide_forget, ledger.forget, lambda *of: ledger.let_go_of(*of, "balances")):
+        for act in (ledger.decide_forget, ledger.forget, partial(ledger.let_go_of, target="balances")):
             with pytest.raises(MismatchError, match=r"is being forgotten, with its tables: keep.*decided by ann"):
                 act(run.owner, run.epoch, another)
         plan = run.plan()
