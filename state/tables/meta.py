@@ -43,7 +43,7 @@ _RAISE = text("""
        OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
 
 _RESTORED = (
-    ". But where that is a later name of this very state, and its ledger was restored to a point before it was "
+    ". But where that is another name of this very state, and its ledger was restored to a point before it was "
     f"renamed, restore both to the same point; if the ledger is lost for good, stop what runs with it and {RESET_LOST}"
 )
 
