@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from trident.base.checks import check_instance
 from trident.base.loading import refuse_while_loading
@@ -14,15 +14,9 @@ from trident.coordinators.decisions.forgetting import AgreeToForget, agree_to_fo
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.managing.arguments import check_ledger, check_lost, check_topology
-from trident.managing.preview import require_preview
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
-
-_NOT_YET: Final = (
-    "where a place is lost, or addresses are exchanged, between what it has recorded and its end, no command may lead "
-    "out (docs/guarantees.md, 'A topology that is forgotten')"
-)
 
 
 def forget(
@@ -33,7 +27,7 @@ def forget(
     lost_states: Collection[str] = (),
     options: RunOptions | None = None,
 ) -> Decision:
-    """Let go of a topology: of its states and sinks, and of all that the ledger has of it. A preview.
+    """Let go of a topology: of its states and sinks, and of all that the ledger has of it.
 
     Its tables are nobody's then, with all rows and columns (`tables="keep"`), or gone (`"drop"`: those of its states;
     what sinks have written or sent stays). Dead letters and diverted rows go with the ledger's rows. A topology of the
@@ -59,7 +53,6 @@ def forget_if_agreed(
 ) -> Decision:
     """Let go of it as `forget` does, when `agree` has heard what of; nothing is changed if that raises."""
     refuse_while_loading("lets go of its topology")
-    require_preview("forget", _NOT_YET)
     chosen = policy_of(ForgottenTables, tables, "tables")
     check_ledger(ledger)
     lost = check_lost(lost_states)
