@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections import Counter
@@ -17,7 +16,6 @@ from tests.effort import Length, base_seed, choose, draw_base_seed, effort
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
-os.environ.setdefault("TRIDENT_PREVIEW", "forget")  # for the processes that tests start, too
 VERIFY = "verify"
 DRAWN = "drawn"
 _HANDED = "trident_base_seed"

@@ -81,6 +81,7 @@ class CrashPoint(StrEnum):
     IN_FORGETTING = "forget: in a target's own transaction, before its COMMIT"
     BETWEEN_FORGETTINGS = "forget: a sink is let go of in its cluster, beside the ledger it is not yet"
     AFTER_FORGETTING_TARGET = "forget: one target is let go of"
+    AFTER_NOTING_TARGET = "forget: the ledger has noted that one target is let go of"
     AFTER_FORGETTING = "forget: the ledger has nothing of it any more but the numbers that it used up"
     BEFORE_RENAMING = "rename: all that is pinned is done, ledger and states have the former names"
     AFTER_RENAMING = "rename: the ledger has the new names, no state has followed yet"

@@ -36,6 +36,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             ("TLS and logins", "howto/tls-and-logins.md"),
             ("Dead letters", "howto/dead-letters.md"),
             ("Deploy and roll back", "howto/deploy-and-roll-back.md"),
+            ("Forget a topology", "howto/forget-a-topology.md"),
             ("Back up and restore", "howto/back-up-and-restore.md"),
             ("Upgrade", "howto/upgrade.md"),
             ("Monitor", "monitoring.md"),

@@ -25,6 +25,13 @@ class Forgettable(Protocol):
         `FencedError` under an older epoch, and `MismatchError`, nothing changed, for what is another owner's.
         """
 
+    def is_let_go(self, owner: Owner) -> bool:
+        """Tell whether this very owner was let go of here, by what that has left.
+
+        A place that was exchanged for another one, restored or made anew says nothing of it, though nothing stands
+        there either.
+        """
+
 
 def forgetting_of(target: Target) -> Forgettable:
     """Return what lets go of it; raises ConfigurationError naming a target that can't be let go of."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 
+from trident.base.errors import ConfigurationError
 from trident.coordinators.decided import Decision, ForgottenTables, ResetDecision
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
@@ -81,17 +82,25 @@ def forget_topology(
     tables: ForgottenTables,
     options: RunOptions,
     agree: AgreeToForget = agree_to_forget,
+    lost: Collection[str] = (),
 ) -> Decision:
     """Let go of a topology; returns the decision, which was carried out whole.
 
-    Raises LeaseHeldError while a coordinator runs it, ConfigurationError for a target that can't be let go of, and what
-    `decide_forget` raises.
+    Those that are `lost` are not opened. Raises LeaseHeldError while a coordinator runs it, ConfigurationError for a
+    target that can't be let go of, or that there is not, and what `decide_forget` raises.
     """
-    with opened(ledger, {}, targets, options.timeouts) as parts:
+    unknown = sorted({*lost}.difference(spec.states))
+    if unknown:
+        known = ", ".join(map(repr, spec.states))
+        raise ConfigurationError(
+            f"topology {spec.name!r} has no state or sink {unknown[0]!r} (there are: {known}). Nothing was changed"
+        )
+    left = {name: target for name, target in targets.items() if name not in lost}
+    with opened(ledger, {}, left, options.timeouts) as parts:
         for store in parts.stores.values():
             forgetting_of(store)
         with leased(ledger, spec.name, options) as (epoch, repeater):
-            return decide_forget(TakeOver(ledger, parts.stores, spec, epoch, repeater), tables, agree)
+            return decide_forget(TakeOver(ledger, parts.stores, spec, epoch, repeater), tables, agree, lost)
 
 
 def rename_states(

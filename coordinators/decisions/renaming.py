@@ -17,7 +17,13 @@ from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.renaming import follow
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.ledger.rules.renaming import Renames, are_done, as_before, renames_in_words
+from trident.coordinators.ledger.rules.renaming import (
+    Renames,
+    are_done,
+    as_before,
+    renames_in_words,
+    require_still_there,
+)
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.state.positions import Position
@@ -76,6 +82,7 @@ def decide_rename(version: Version, renames: Renames, agree: AgreeToRename = agr
     ledger, epoch, topology = version.ledger, version.epoch, version.spec.name
     stored = version.repeater.call("reading the ledger", partial(ledger.described, epoch, topology))
     if are_done(stored.renamed, renames):
+        require_still_there(stored, version.spec, renames)
         return _finish(version, renames, agree)
     before = as_before(stored, version.spec, renames)
     _require_new_names(stored, renames)

@@ -40,23 +40,27 @@ def as_they_lie(stores: Mapping[str, Target], seen: Snapshot, repeater: Repeater
     return {**stores, **lying}
 
 
-def under_later_names(
+def under_other_names(
     stores: Mapping[str, Target], seen: Snapshot, spec: TopologySpec, ledger: Ledger, epoch: Epoch, repeater: Repeater
 ) -> dict[str, Target]:
-    """Return the states, and those that lie in their very table under a name that came later; changes nothing.
+    """Return the states, and those that lie in their very table under another name; changes nothing.
 
-    A person has said that the ledger was lost: it was restored to before they were renamed. A name that it knows, or
-    that the version has, is another one's.
+    A person has said that the ledger was lost: it was restored to before they were renamed, or is a new one, which
+    knows of no rename, also not of one that a state has not followed yet. A name that it knows, or that the version
+    has, is another one's.
     """
-    stored = repeater.call("reading the ledger", partial(ledger.described, epoch, spec.name))
-    names = {*stored.states, *spec.states, *(each.state for each in stored.dropped)}
-    names.update(each.former for each in stored.renamed)
+    names, known = {*spec.states}, {*spec.states}
+    if not seen.added.topology:
+        stored = repeater.call("reading the ledger", partial(ledger.described, epoch, spec.name))
+        names |= {*stored.states, *(each.state for each in stored.dropped)}
+        names |= {each.former for each in stored.renamed}
+        known = {birth.state for birth in seen.births}
     lying: dict[str, Target] = {}
-    for name in sorted(stores.keys() & {birth.state for birth in seen.births}):
+    for name in sorted(stores.keys() & known):
         renaming = stores[name].capabilities.renaming
         if renaming is None:
             continue
-        asked = f"looking for state {name!r} under a later name"
+        asked = f"looking for state {name!r} under another name"
         found = repeater.call(asked, partial(renaming.names, seen.owner.topology))
         if len(found) == 1 and found[0] not in names:
             lying[name] = renaming.under(found[0])

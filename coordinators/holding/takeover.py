@@ -32,7 +32,7 @@ from trident.coordinators.holding.naming import require_names
 from trident.coordinators.holding.places import require_one_place
 from trident.coordinators.holding.plain_stores import PlainStores
 from trident.coordinators.holding.refused import refused_start
-from trident.coordinators.holding.renaming import as_they_lie, follow, under_later_names
+from trident.coordinators.holding.renaming import as_they_lie, follow, under_other_names
 from trident.coordinators.holding.standing import (
     Standing,
     known_without_position,
@@ -135,8 +135,8 @@ class TakeOver:
         require_not_forgotten(seen)
         tell_columns(self._named, seen)
         self.stores = as_they_lie(self._named, seen, self.repeater)
-        if ledger_lost and not seen.added.topology:
-            self.stores = under_later_names(self.stores, seen, self.spec, self.ledger, self.epoch, self.repeater)
+        if ledger_lost:
+            self.stores = under_other_names(self.stores, seen, self.spec, self.ledger, self.epoch, self.repeater)
         if registers:
             require_not_killed(self.ledger, seen, self.epoch, self.repeater)
             require_not_forgotten_meanwhile(topology, seen.added.forgotten_in, self._waited_for)

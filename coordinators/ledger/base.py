@@ -12,7 +12,7 @@ contradicts the call; nothing written). Methods may be called from several threa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
@@ -240,16 +240,23 @@ class Ledger(Protocol):
         open.
         """
 
-    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision, nowhere: Collection[str] = ()) -> None:
         """Record that the topology is let go of, before the first of its targets is; idempotent.
+
+        Those that are `nowhere` were never born, and leave the description with the record.
 
         Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
         open. From then on each `look` says so (`Snapshot.forgetting`). One that is begun and drops tables may be
         recorded again as one that keeps them (`keeps_instead`).
         """
 
+    def let_go_of(self, owner: Owner, epoch: Epoch, decision: Decision, target: str) -> None:
+        """Record that a state or sink of it was let go of; idempotent. It leaves the description: the rest is open."""
+
     def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Delete all of a topology for which that was decided, in one transaction; idempotent under one epoch.
+
+        Refused while a state or sink is described that is not recorded as let go of.
 
         Its fence stays, and the highest txid and attempt: whoever begins under its name is above all of them.
         """

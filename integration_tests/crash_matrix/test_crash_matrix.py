@@ -74,6 +74,7 @@ OF_FORGETS = {
     CrashPoint.IN_FORGETTING,
     CrashPoint.BETWEEN_FORGETTINGS,
     CrashPoint.AFTER_FORGETTING_TARGET,
+    CrashPoint.AFTER_NOTING_TARGET,
     CrashPoint.AFTER_FORGETTING,
 }
 """Nothing runs any more behind them: `tests/coordinators/test_forgetting.py` and those of PostgreSQL and Kafka do."""

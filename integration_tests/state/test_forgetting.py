@@ -153,6 +153,50 @@ def test_a_table_that_is_exchanged_between_the_halves_is_kept_instead(scene: Sce
     assert scene.ask("SELECT count(*) FROM totals", scene.away) != [(0,)]
 
 
+def test_a_table_that_a_person_has_made_is_not_dropped(scene: Scene) -> None:
+    scene.ask("CREATE TABLE prepared (LIKE totals INCLUDING ALL)", scene.away)
+    scene.forget(DROP)
+    scene.ask("ALTER TABLE prepared RENAME TO totals", scene.away)
+    scene.run()
+    with pytest.raises(MismatchError, match=r"'totals' is not dropped: this library has not made it"):
+        scene.forget(DROP)
+    scene.topic.partitions[0] += [("a1", 7)]
+    scene.run()
+    scene.forget(KEEP)
+    scene.check()
+
+
+def test_a_column_of_somebodys_own_keeps_its_table(scene: Scene) -> None:
+    scene.ask("ALTER TABLE totals ADD COLUMN remark text", scene.away)
+    with pytest.raises(MismatchError, match=r"'totals' is not dropped: column 'remark' is none of its state's"):
+        scene.forget(DROP)
+    scene.run()
+    scene.check()
+
+
+def test_addresses_that_were_exchanged_between_the_halves_are_noticed(scene: Scene, postgres: Postgres) -> None:
+    """The state leads to a database of the very same topology, in which it has never been."""
+    other = postgres.new_dsn()
+    scene.forget()
+    moved = replace_states(scene, other)
+    TopologyRun(moved, scene.ledger(), OPTIONS).run()
+    with dying_at(CrashPoint.AFTER_DECIDING_FORGET):
+        forget_topology(moved.spec, moved.targets, scene.ledger(), KEEP, OPTIONS)
+    scene.let_go()
+    wrong = replace_states(scene, scene.away)
+    with pytest.raises(MismatchError, match=r"'totals' was not let go of: where its address leads.*--lost-state"):
+        forget_topology(moved.spec, wrong.targets, scene.ledger(), KEEP, OPTIONS)
+    assert scene.ask("SELECT state FROM trident_applied", other) == [("totals",)]
+    forget_topology(moved.spec, moved.targets, scene.ledger(), KEEP, OPTIONS)
+    assert scene.ask("SELECT state FROM trident_applied", other) == []
+
+
+def replace_states(scene: Scene, dsn: str) -> RunnableTopology:
+    """Return the topology with tables of other names, the second one elsewhere."""
+    others = PostgresState("balances", table="more"), PostgresState("totals", dsn=dsn, table="others")
+    return make_job(scene.topic, *others).plan("payments")
+
+
 def test_a_table_that_another_schema_has_a_position_for_is_not_dropped(scene: Scene) -> None:
     scene.ask("CREATE SCHEMA elsewhere", scene.away)
     scene.ask("CREATE TABLE elsewhere.trident_applied (LIKE trident_applied INCLUDING ALL)", scene.away)

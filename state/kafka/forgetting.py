@@ -29,6 +29,10 @@ class KafkaForgetting:
         """Look whose the marker is."""
         require_own_marker(self.sender, owner, epoch)
 
+    def is_let_go(self, owner: Owner) -> bool:
+        """Ask the marker."""
+        return marker_stands_nowhere(self.sender, owner)
+
     def forget(self, owner: Owner, epoch: Epoch, drops: bool) -> None:
         """Take the position out of the marker, then delete what is staged, as it was listed before."""
         lying, files = self.blobs.lying(owner.topology), self.sender.files_at_drop(owner)
@@ -50,6 +54,10 @@ class OutboxForgetting:
         row = self.outbox.look(owner.topology)
         if row is not None and row.position.owner != owner:
             raise MismatchError(f"{self.sender} is not of incarnation {owner.incarnation}; nothing was changed")
+
+    def is_let_go(self, owner: Owner) -> bool:
+        """Ask the marker, and the outbox."""
+        return marker_stands_nowhere(self.sender, owner) and self.outbox.look(owner.topology) is None
 
     def forget(self, owner: Owner, epoch: Epoch, drops: bool) -> None:
         """Take the position out of the marker, and then beside the ledger, where its epoch stays."""
@@ -77,3 +85,9 @@ def require_own_marker(sender: KafkaSender, owner: Owner, epoch: Epoch) -> None:
         return None if found is None else letting_go(owner, epoch, sender.name)(found, found.cluster)
 
     decided(sender.markers.read(owner.topology))
+
+
+def marker_stands_nowhere(sender: KafkaSender, owner: Owner) -> bool:
+    """Tell whether the newest marker is this owner's, and without a position."""
+    found = sender.markers.read(owner.topology)
+    return found is not None and found.position is None and found.owner == owner

@@ -27,6 +27,11 @@ class MemoryForgetting:
         with self.place.database.transaction() as transaction:
             self._let_go(transaction, owner, epoch, drops)
 
+    def is_let_go(self, owner: Owner) -> bool:
+        """Tell whether its epoch is there, and no position."""
+        with self.place.database.transaction() as transaction:
+            return self.place.stands_nowhere(transaction, owner.topology)
+
     def _let_go(self, transaction: MemoryTransaction, owner: Owner, epoch: Epoch, drops: bool) -> None:
         place = self.place
         position = place.let_go(transaction, owner.topology, epoch)

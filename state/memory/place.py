@@ -50,6 +50,16 @@ class MemoryPlace:
         check_epoch(standing.epoch if standing else None, epoch, self.name)
         return standing.position if standing else None
 
+    def own_position(self, transaction: MemoryTransaction, topology: str) -> Position | None:
+        """Return where the topology's own state of this name stands, whoever else has the name by now."""
+        standing = self._own(transaction, topology)
+        return standing.position if standing else None
+
+    def stands_nowhere(self, transaction: MemoryTransaction, topology: str) -> bool:
+        """Tell whether the topology has been here and has no position, whoever else has the name by now."""
+        standing = self._own(transaction, topology)
+        return standing is not None and standing.position is None
+
     def _own(self, transaction: MemoryTransaction, topology: str) -> Standing | None:
         found = transaction.table(_APPLIED).get((topology, self.name))
         assert found is None or isinstance(found, Standing)

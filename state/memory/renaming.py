@@ -28,7 +28,7 @@ class MemoryRenaming:
     def lies_under(self, topology: str, name: str) -> bool:
         """Tell whether something stands under that name; what has left it stands there no more."""
         with self.place.database.transaction() as transaction:
-            return self._of(name).position(transaction, topology) is not None
+            return self._of(name).own_position(transaction, topology) is not None
 
     def names(self, topology: str) -> tuple[str, ...]:
         """Return its own name, if something stands there: here another name is another place."""
@@ -43,7 +43,7 @@ class MemoryRenaming:
         """Move what is under the former name; what is left there is its fence."""
         before, now = self._of(former), self.place
         with now.database.transaction() as transaction:
-            left = before.owned(transaction, owner, epoch)
+            left = before.let_go(transaction, owner.topology, epoch)  # another topology may have that name by now
             position = now.owned(transaction, owner, epoch)
             for found, name in ((left, former), (position, now.name)):
                 if found is not None and found.owner != owner:

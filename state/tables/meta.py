@@ -43,7 +43,7 @@ _RAISE = text("""
        OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
 
 _RESTORED = (
-    ". But where that is a later name of this very state, and its ledger was restored to a point before it was "
+    ". But where that is another name of this very state, and its ledger was restored to a point before it was "
     f"renamed, restore both to the same point; if the ledger is lost for good, stop what runs with it and {RESET_LOST}"
 )
 
@@ -210,7 +210,8 @@ def require_line(connection: Connection, dialect: Dialect, topology: str, epoch:
     if found is None or found.line != epoch.line:
         raise MismatchError(
             f"found no fence of {topology!r} that its ledger has raised: the state's database was replaced, or its "
-            "address is another one. Nothing was changed there: correct the address, and give the command again"
+            "address is another one. Nothing was changed there: correct the address, and give the command again; where "
+            "it is lost for good, finish without it (--lost-state NAME)"
         )
 
 

@@ -630,9 +630,11 @@ ELSEWHERE = {
     # tests/coordinators/test_bulk_lives.py::test_files_that_are_gone_are_given_up_by_name_and_all_else_is_sent
     "state/kafka/outbox/relaying.py DIVERT": 2,
     # tests/coordinators/test_forgetting.py::test_the_command_that_a_start_names_finishes_it
-    "coordinators/ledger/rules/forgetting.py FORGET": 1,
+    # tests/coordinators/test_forgetting_places.py::test_the_command_that_is_named_finishes_without_what_is_lost
+    "coordinators/ledger/rules/forgetting.py FORGET": 2,
     # tests/coordinators/test_forgetting.py::test_the_reset_that_a_forget_names_makes_void_what_is_open
-    "coordinators/decisions/forgetting.py RESET_CLEARING": 1,
+    # tests/coordinators/test_forgetting_places.py::test_nothing_is_lost_before_a_forget_is_begun
+    "coordinators/decisions/forgetting.py RESET_CLEARING": 2,
     # tests/state/test_bulk_rows.py::test_what_waits_and_is_sent_in_part_names_the_reset_that_goes_on
     "state/kafka/outbox/relaying.py RESET_CLEARING": 2,
     # tests/state/test_bulk_rows.py::test_a_producer_whose_marker_is_gone_stops_the_start_and_is_healed_by_a_reset

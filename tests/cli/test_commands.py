@@ -14,23 +14,21 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import trident
 from tests.cli.making import write_module
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import APART, SHORTCUT, Scene, dying_at, without_txid
 from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
-from trident import Topology
 from trident.base import advice
 from trident.base.crash_points import CrashPoint
-from trident.base.errors import ConfigurationError, MismatchError
+from trident.base.errors import MismatchError
 from trident.cli.app import app, run
 from trident.cli.forgetting import outcome
 from trident.coordinators.decided import DecisionKind, ForgottenTables, LeftBehind
 from trident.coordinators.decisions.forgetting import ForgetProspect
 from trident.coordinators.holding.run import TopologyRun
-from trident.coordinators.ledger import MemoryLedger, SqliteLedger
+from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
 from trident.state import SqliteState
 
@@ -355,12 +353,6 @@ def test_drop_takes_a_state_out(scene, capsys):
     heard = capsys.readouterr().err
     assert "it was taken out before, or has never run" in heard
     assert "there are: 'balances', 'totals'" in heard
-
-
-def test_what_is_a_preview_is_refused_where_it_is_not_asked_for(monkeypatch):
-    monkeypatch.setenv("TRIDENT_PREVIEW", "other")
-    with pytest.raises(ConfigurationError, match=r"^forget is a preview: .*Nothing was changed. Set TRIDENT_PREVIEW="):
-        trident.forget(Topology("payments"), MemoryLedger())
 
 
 @pytest.mark.parametrize("tables", ["keep", "drop"])

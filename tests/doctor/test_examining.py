@@ -16,8 +16,10 @@ import pytest
 
 from tests.cli.making import write_module
 from tests.coordinators.fakes import LAYOUT, ListJob, make_job
-from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
+from tests.coordinators.test_decisions import APART, SHORTCUT, Scene, dying_at
+from tests.coordinators.test_renaming import made as made_to_rename
 from tests.coordinators.test_run import OPTIONS, Place, payments, sqlite_place
+from trident.base.crash_points import CrashPoint
 from trident.base.errors import FatalError, LeaseHeldError, MismatchError, RetryableError
 from trident.base.levels import Level as Promised
 from trident.base.timeouts import Timeouts
@@ -172,6 +174,30 @@ def test_a_topic_that_the_next_start_reads_is_said_and_no_problem(tmp_path: Path
         ledger.close()
     assert {each.level for each in found} == {Level.OK}
     assert [each.found for each in found if "the next start reads topic 'b' with stream 's'" in each.found]
+
+
+@pytest.mark.parametrize("places", [SHORTCUT, APART], ids=["beside", "apart"])
+def test_a_state_that_has_not_followed_its_rename_is_said(places: frozenset[str], tmp_path: Path) -> None:
+    scene = made_to_rename(tmp_path, places)
+
+    def found() -> list[Finding]:
+        plan, ledger = scene.version().plan(), scene.ledger()
+        ledger.open(LONG)
+        targets = {name: opens(ledger.database, LONG) for name, opens in plan.targets.items()}
+        subject = Subject("payments", ledger, LONG, timedelta(seconds=30), targets, spec=plan.spec)
+        return [each for each in examine(subject) if each.about == "state 'sums'"]
+
+    with dying_at(CrashPoint.AFTER_RENAMING):
+        scene.rename()
+    (said,) = found()
+    assert said.level is Level.WARNING
+    assert said.found.startswith("it was renamed after txid 2")
+    assert "under its former name 'totals'" in said.found
+    assert "trident evolve MODULE:TOPOLOGY --rename-state totals=sums" in said.next
+    assert scene.positions() == {"balances", "totals"}, "it changes nothing"
+    scene.let_go()
+    scene.go_on_as("sums")
+    assert not found()
 
 
 def test_another_version_than_the_one_in_the_ledger_is_a_problem_and_a_queue_is_not_looked_at(tmp_path: Path) -> None:

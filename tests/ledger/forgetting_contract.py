@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from tests.ledger.decision_contract import DIVERT, refusal_of, with_two_states
+from tests.ledger.decision_contract import DIVERT, TWO, refusal_of, with_two_states
 from tests.ledger.making import LONG, SPEC, Run, pin_of, started, successor, taken_over
 from trident.base.errors import FencedError, MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, LeftBehind
@@ -25,6 +26,12 @@ def decided(ledger: AnyLedger) -> Run:
     return run
 
 
+def forget(ledger: AnyLedger, run: Run, decision: Decision = FORGET) -> None:
+    """Finish it, with the one state that there is let go of."""
+    ledger.let_go_of(run.owner, run.epoch, decision, "balances")
+    ledger.forget(run.owner, run.epoch, decision)
+
+
 class ForgettingLedgerContract:
     """Until it is finished each look says so; from then on nothing of it is there, and no number comes again."""
 
@@ -35,7 +42,7 @@ class ForgettingLedgerContract:
         for found in (ledger.look(new.epoch, SPEC), ledger.snapshot(new.epoch, "payments")):
             assert (found.forgetting, found.decisions, found.done) == (FORGET, (), 1)
         assert ledger.view().status("payments").decisions == (str(FORGET),)
-        ledger.forget(new.owner, new.epoch, FORGET)
+        forget(ledger, new)
         assert ledger.view().topologies() == ()
         with pytest.raises(MismatchError, match="not registered"):
             ledger.snapshot(new.epoch, "payments")
@@ -43,7 +50,7 @@ class ForgettingLedgerContract:
 
     def test_who_begins_under_its_name_is_above_all_of_it(self, ledger: AnyLedger) -> None:
         run = decided(ledger)
-        ledger.forget(run.owner, run.epoch, FORGET)
+        forget(ledger, run)
         ledger.release("payments", run.epoch)
         epoch = ledger.acquire("payments", Lease("nobody", LONG)).epoch
         assert ledger.look(epoch, SPEC).added.forgotten_in == run.epoch.number
@@ -67,7 +74,7 @@ class ForgettingLedgerContract:
     def test_a_topology_that_never_had_a_txid_is_let_go_of_too(self, ledger: AnyLedger) -> None:
         run, nothing = started(ledger), replace(FORGET, txid=0, attempt=0)
         ledger.decide_forget(run.owner, run.epoch, nothing)
-        ledger.forget(run.owner, run.epoch, nothing)
+        forget(ledger, run, nothing)
         ledger.release("payments", run.epoch)
         assert taken_over(ledger, "two").snapshot().done == 0
 
@@ -77,7 +84,7 @@ class ForgettingLedgerContract:
         for _ in range(2):
             run.plan()
         ledger.decide_forget(run.owner, run.epoch, FORGET)
-        ledger.forget(run.owner, run.epoch, FORGET)
+        forget(ledger, run)
         ledger.release("payments", run.epoch)
         found = taken_over(ledger, "two").snapshot()
         assert (found.done, found.last_txid, found.last_attempt, found.live) == (3, 3, 3, ())
@@ -111,17 +118,18 @@ class ForgettingLedgerContract:
     def test_only_what_was_decided_is_carried_out(self, ledger: AnyLedger) -> None:
         run = started(ledger)
         run.finish(1)
-        with pytest.raises(MismatchError, match="is being forgotten"):
-            ledger.forget(run.owner, run.epoch, FORGET)
+        for act in (ledger.forget, partial(ledger.let_go_of, target="balances")):
+            with pytest.raises(MismatchError, match="is being forgotten"):
+                act(run.owner, run.epoch, FORGET)
         ledger.decide_forget(run.owner, run.epoch, FORGET)
         another = replace(FORGET, state="drop")
-        for act in (ledger.decide_forget, ledger.forget):
+        for act in (ledger.decide_forget, ledger.forget, partial(ledger.let_go_of, target="balances")):
             with pytest.raises(MismatchError, match=r"is being forgotten, with its tables: keep.*decided by ann"):
                 act(run.owner, run.epoch, another)
         plan = run.plan()
         ledger.pin(run.owner, run.epoch, pin_of(plan))  # by a version that knows of no forget
         with pytest.raises(MismatchError, match="is being forgotten"):
-            ledger.forget(run.owner, run.epoch, FORGET)
+            forget(ledger, run)
         assert ledger.snapshot(run.epoch, "payments").pinned == (2, 2)
 
     def test_what_was_to_be_dropped_may_be_kept_and_not_the_other_way(self, ledger: AnyLedger) -> None:
@@ -134,13 +142,13 @@ class ForgettingLedgerContract:
         assert ledger.look(new.epoch, SPEC).forgetting == FORGET
         with pytest.raises(MismatchError, match="with its tables: keep"):
             ledger.decide_forget(new.owner, new.epoch, drops)
-        ledger.forget(new.owner, new.epoch, FORGET)
+        forget(ledger, new)
         assert ledger.view().topologies() == ()
 
     def test_who_has_not_heard_that_it_is_done_may_ask_again(self, ledger: AnyLedger) -> None:
         run = decided(ledger)
-        for _ in range(2):
-            ledger.forget(run.owner, run.epoch, FORGET)
+        forget(ledger, run)
+        ledger.forget(run.owner, run.epoch, FORGET)
         ledger.release("payments", run.epoch)
         epoch = ledger.acquire("payments", Lease("two", LONG)).epoch
         with pytest.raises(FencedError):
@@ -148,11 +156,34 @@ class ForgettingLedgerContract:
         with pytest.raises(MismatchError, match="not registered"):
             ledger.forget(run.owner, epoch, FORGET)
 
+    def test_what_is_described_has_to_be_let_go_of_first(self, ledger: AnyLedger) -> None:
+        run, _ = with_two_states(ledger)
+        ledger.decide_forget(run.owner, run.epoch, FORGET)
+        for left in ("balances", "totals"):
+            with pytest.raises(MismatchError, match=r"is being forgotten.*--lost-state NAME"):
+                ledger.forget(run.owner, run.epoch, FORGET)
+            for _ in range(2):
+                ledger.let_go_of(run.owner, run.epoch, FORGET, left)
+            found = ledger.look(run.epoch, TWO)
+            assert left in found.added.states
+            assert left not in {birth.state for birth in found.births}
+            assert not found.added.topology
+        ledger.forget(run.owner, run.epoch, FORGET)
+        assert ledger.view().topologies() == ()
+
+    def test_what_was_never_born_leaves_the_description_with_the_record(self, ledger: AnyLedger) -> None:
+        run, _ = with_two_states(ledger)
+        for _ in range(2):
+            ledger.decide_forget(run.owner, run.epoch, FORGET, ["totals"])
+        assert ledger.look(run.epoch, TWO).added.states == ("totals",)
+        forget(ledger, run)
+        assert ledger.view().topologies() == ()
+
     def test_others_keep_all_of_theirs(self, ledger: AnyLedger) -> None:
         epoch = ledger.acquire("others", Lease("one", LONG)).epoch
         before = ledger.register(epoch, replace(SPEC, name="others"))
         run = decided(ledger)
-        ledger.forget(run.owner, run.epoch, FORGET)
+        forget(ledger, run)
         assert ledger.snapshot(epoch, "others") == before
         assert ledger.view().topologies() == ("others",)
 
@@ -170,5 +201,5 @@ class ForgettingLedgerContract:
         ledger.release("payments", run.epoch)
         new = successor(run)
         ledger.decide_forget(new.owner, new.epoch, FORGET)
-        ledger.forget(new.owner, new.epoch, FORGET)
+        forget(ledger, new)
         assert ledger.left_behind("payments") == LeftBehind(0, 0)

@@ -45,4 +45,11 @@ DOCTOR: Final = (
         "        if found:\n",
         _JUDGING,
     ),
+    Mutant(
+        "the doctor says of a state that it has not followed its rename",
+        "trident/doctor/names.py",
+        "            if renaming.lies_under(subject.topology, each.former):\n",
+        "            if False:\n",
+        _EXAMINING,
+    ),
 )

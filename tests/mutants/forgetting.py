@@ -11,6 +11,8 @@ _OTHERS: Final = "tests/coordinators/test_forgetting_beside_others.py"
 _PLACES: Final = "tests/state/test_forgetting.py"
 _LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
 _MEMORY: Final = "tests/ledger/test_memory_ledger.py::TestMemoryLedger"
+_ADDRESSES: Final = "tests/coordinators/test_forgetting_places.py"
+_TABLES: Final = "tests/coordinators/test_forgetting_tables.py"
 _POSTGRES: Final = "integration_tests/state/test_forgetting.py"
 _DECIDING: Final = "coordinators/decisions/forgetting.py"
 
@@ -210,8 +212,8 @@ FORGETTING: Final = (
     Mutant(
         "a stopped owner's session is ended before its table is dropped",
         _DECIDING,
-        '            taking.repeater.call(f"ending what older epochs left open in {name!r}", end_older)\n',
-        "            pass\n",
+        '        taking.repeater.call(f"ending what older epochs left open in {name!r}", end_older)\n',
+        "        pass\n",
         (f"{_POSTGRES}::test_an_old_owner_that_stands_still_with_a_lock_is_ended",),
     ),
     Mutant(
@@ -357,7 +359,7 @@ FORGETTING: Final = (
     Mutant(
         "a SQL ledger carries out only what was decided",
         "coordinators/ledger/sql/forgetting.py",
-        "    if begun is None or not check_begun(topology, begun, decision) or progress.pinned is not None:\n",
+        "    if not check_begun(owner.topology, begun, decision):\n",
         "    if begun is None:\n",
         (f"{_LEDGER}::test_only_what_was_decided_is_carried_out",),
     ),
@@ -367,5 +369,82 @@ FORGETTING: Final = (
         "            connection.execute(delete(table).where(table.c.topology == topology))\n",
         "            connection.execute(delete(table))\n",
         (f"{_LEDGER}::test_others_keep_all_of_theirs",),
+    ),
+    Mutant(
+        "a place where nothing stands is not taken for let go of unless it says so",
+        _DECIDING,
+        "            if not taking.repeater.call(",
+        "            if False and not taking.repeater.call(",
+        (f"{_ADDRESSES}::test_addresses_that_were_exchanged_are_not_taken_for_let_go_of",),
+    ),
+    Mutant(
+        "what was let go of says of which life it was",
+        "state/tables/letting_go.py",
+        " AND token = :incarnation",
+        "",
+        (f"{_ADDRESSES}::test_a_mark_of_the_life_before_says_nothing_of_this_one",),
+    ),
+    Mutant(
+        "memory that has never been the topology's does not say that it was let go of",
+        "state/memory/place.py",
+        "        return standing is not None and standing.position is None\n",
+        "        return standing is None or standing.position is None\n",
+        (f"{_ADDRESSES}::test_memory_that_was_exchanged_is_not_taken_for_let_go_of",),
+    ),
+    Mutant(
+        "the ledger lets go of nothing while a target is described",
+        "coordinators/ledger/rules/forgetting.py",
+        "    if stored.states:\n",
+        "    if False:\n",
+        (f"{_LEDGER}::test_what_is_described_has_to_be_let_go_of_first",),
+    ),
+    Mutant(
+        "what was never born leaves the description as a forget is recorded",
+        _DECIDING,
+        "snapshot.owner, taking.epoch, decision, unborn)",
+        "snapshot.owner, taking.epoch, decision)",
+        (f"{_ADDRESSES}::test_what_was_never_born_is_let_go_of_with_the_record",),
+    ),
+    Mutant(
+        "what was never born leaves the description: memory",
+        "coordinators/ledger/memory/forgetting.py",
+        "            spec, births = without_targets(entry.spec, entry.births, nowhere)\n",
+        "            spec, births = entry.spec, entry.births\n",
+        (f"{_MEMORY}::test_what_was_never_born_leaves_the_description_with_the_record",),
+    ),
+    Mutant(
+        "a place that is lost is not opened",
+        "coordinators/decisions/commands.py",
+        "for name, target in targets.items() if name not in lost}",
+        "for name, target in targets.items()}",
+        (f"{_ADDRESSES}::test_one_that_is_lost_is_not_even_opened",),
+    ),
+    Mutant(
+        "nothing is given up as lost before a forget is begun",
+        _DECIDING,
+        "    if lost:\n",
+        "    if False:\n",
+        (f"{_ADDRESSES}::test_nothing_is_lost_before_a_forget_is_begun",),
+    ),
+    Mutant(
+        "a state that was restored to before its rename is found by who finishes a forget",
+        _DECIDING,
+        "        _let_follow(taking, _described(taking, seen), seen)\n",
+        "",
+        (f"{_ADDRESSES}::test_a_state_that_was_restored_to_before_its_rename_is_found_there",),
+    ),
+    Mutant(
+        "a table that a person has made is not dropped",
+        "state/tables/forgetting.py",
+        "        if holder is None or holder.casefold()",
+        "        if False and holder.casefold()",
+        (f"{_TABLES}::test_a_table_that_a_person_has_made_is_not_dropped",),
+    ),
+    Mutant(
+        "a table with a column of a person's own is not dropped",
+        "state/tables/forgetting.py",
+        "            for column in sorted(columns - known - place.empty):\n",
+        "            for column in ():\n",
+        (f"{_TABLES}::test_a_column_of_somebodys_own_keeps_its_table",),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _LIFE: Final = "tests/coordinators/test_renaming.py"
+_WAYS_OUT: Final = "tests/coordinators/test_renaming_ways_out.py"
 _RULES: Final = "tests/ledger/test_rules_of_renaming.py"
 _LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
 _STORES: Final = "tests/state/test_contract.py"
@@ -244,5 +245,26 @@ RENAMING: Final = (
         "(MemoryPlace.rows, MemoryPlace.undone, MemoryPlace.staging)",
         "(MemoryPlace.rows, MemoryPlace.undone)",
         (f"{_STORES}::TestMemoryState::test_what_is_staged_goes_along",),
+    ),
+    Mutant(
+        "where the ledger is a new one a state is found under whatever name it lies",
+        "coordinators/holding/renaming.py",
+        "    names, known = {*spec.states}, {*spec.states}\n",
+        "    names, known = {*spec.states}, set[str]()\n",
+        (f"{_WAYS_OUT}::test_what_is_said_leads_out_where_the_ledger_is_lost_behind_a_rename",),
+    ),
+    Mutant(
+        "a rename of what was taken out since is refused by name",
+        "coordinators/decisions/renaming.py",
+        "        require_still_there(stored, version.spec, renames)\n",
+        "",
+        (f"{_WAYS_OUT}::test_a_rename_of_what_was_taken_out_since_is_refused_by_name",),
+    ),
+    Mutant(
+        "in memory a former name may be another topology's by now",
+        "state/memory/renaming.py",
+        "self._of(name).own_position(transaction, topology)",
+        "self._of(name).position(transaction, topology)",
+        (f"{_WAYS_OUT}::test_a_rename_leaves_another_topology_in_the_same_memory_alone",),
     ),
 )

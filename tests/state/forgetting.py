@@ -89,7 +89,9 @@ class ForgettingContract:
     def test_it_stands_nowhere_and_holds_what_a_person_said(self, place: Forgotten, drops: bool) -> None:
         place.begin()
         before = place.read()
+        assert not forgetting_of(place.open()).is_let_go(OWNER)
         target = place.forget(drops)
+        assert forgetting_of(place.open()).is_let_go(OWNER)
         assert target.position("orders") is None
         assert place.read() == (before if self.sinks or not drops else None)
         for _ in range(2):

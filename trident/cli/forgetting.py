@@ -26,6 +26,14 @@ def forget(
         Literal["keep", "drop"],
         typer.Option(help="what becomes of the tables of its states; what sinks have written stays in any case"),
     ] = "keep",
+    lost_state: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="of one that was cut off: a state or sink whose place is lost for good; may be given again",
+            show_default=False,
+        ),
+    ] = None,
     ledger: LedgerOption = "",
     yes: Yes = False,
     as_json: JsonOption = False,
@@ -40,14 +48,15 @@ def forget(
         confirm(f"{outcome(prospect)} Forget {loaded.name}?", yes)
 
     with opened(ledger) as found:
-        decision = forget_if_agreed(loaded, found, tables, agree)
+        decision = forget_if_agreed(loaded, found, tables, agree, lost_states=lost_state or ())
     fields: dict[str, object] = {
         "decided": decision.kind.value,
         "topology": loaded.name,
         "tables": decision.state,
         "done": decision.txid,
         "decided_by": decision.decided_by,
-        "let_go": [each.name for each in heard[-1].targets],
+        "let_go": [each.name for each in heard[-1].targets if not each.is_lost],
+        "lost": [each.name for each in heard[-1].targets if each.is_lost],
         "dead_letters": heard[-1].left.dead_letters,
         "diverted": heard[-1].left.diverted,
         "read": dict(heard[-1].read),
@@ -80,7 +89,9 @@ def outcome(prospect: ForgetProspect) -> str:
 def _in_words(target: ForgottenTarget) -> str:
     where = ", ".join(f"{key} {value}" for key, value in sorted(target.place.items()))
     kind = "sink" if target.is_sink else "state"
-    if target.is_sink:
+    if target.is_lost:
+        stays = "lost; nothing is changed there, and where it comes back its position stays noted as this topology's"
+    elif target.is_sink:
         stays = "what it has written or sent stays"
     else:
         stays = "its rows stay, and are nobody's" if target.keeps_rows else "its table is dropped with all rows"

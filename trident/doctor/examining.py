@@ -24,6 +24,7 @@ from trident.doctor.databases import (
 from trident.doctor.findings import Check, Finding, ok, problem
 from trident.doctor.folders import look_at_folder
 from trident.doctor.markers import look_at_markers
+from trident.doctor.names import look_at_names
 from trident.doctor.rights import look_at_rights
 from trident.doctor.sessions import look_at_sessions
 from trident.doctor.staging import look_at_staging
@@ -70,6 +71,7 @@ def _of_databases(subject: Subject) -> Iterator[Check]:
         if at.has_ledger:
             yield Check(LEDGER, partial(look_at_ledger, subject), at.place)
             yield Check("clean-up", partial(look_at_clean_up, subject), at.place)
+        yield Check(f"names in {at.place}", partial(look_at_names, subject, at), at.place)
         yield Check(at.place, partial(look_at_rights, at), at.place)
         for writing in at.tasks:
             yield Check(f"tasks_dsn of {writing.state!r}", partial(look_at_tasks_login, writing), at.place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from trident.base.checks import check_able, refused
@@ -24,6 +25,13 @@ def name_of(given: Topology | str) -> str:
     if isinstance(given, type) or not hasattr(given, "name"):
         raise refused("topology", "a Topology or the name of one", given)
     return check_given_name("topology", given.name)
+
+
+def check_lost(given: Collection[str]) -> tuple[str, ...]:
+    """Return the names of states and sinks whose places a person says are lost."""
+    if isinstance(given, str) or not isinstance(given, Collection):
+        raise refused("lost_states", "a list of names of states and sinks", given)
+    return tuple(check_given_name("lost_states", each) for each in given)
 
 
 def check_ledger(given: Ledger) -> Ledger:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from trident.base.checks import check_instance
 from trident.base.loading import refuse_while_loading
@@ -12,16 +13,10 @@ from trident.coordinators.decisions.commands import forget_topology
 from trident.coordinators.decisions.forgetting import AgreeToForget, agree_to_forget
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
-from trident.managing.arguments import check_ledger, check_topology
-from trident.managing.preview import require_preview
+from trident.managing.arguments import check_ledger, check_lost, check_topology
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
-
-_NOT_YET: Final = (
-    "where a place is lost, or addresses are exchanged, between what it has recorded and its end, no command may lead "
-    "out (docs/guarantees.md, 'A topology that is forgotten')"
-)
 
 
 def forget(
@@ -29,9 +24,10 @@ def forget(
     ledger: Ledger,
     *,
     tables: ForgottenTables | str = ForgottenTables.KEEP,
+    lost_states: Collection[str] = (),
     options: RunOptions | None = None,
 ) -> Decision:
-    """Let go of a topology: of its states and sinks, and of all that the ledger has of it. A preview.
+    """Let go of a topology: of its states and sinks, and of all that the ledger has of it.
 
     Its tables are nobody's then, with all rows and columns (`tables="keep"`), or gone (`"drop"`: those of its states;
     what sinks have written or sent stays). Dead letters and diverted rows go with the ledger's rows. A topology of the
@@ -39,9 +35,11 @@ def forget(
     that ran last, to open its states. Raises LeaseHeldError while a coordinator runs it, ConfigurationError where one
     of its targets can't be let go of (maps, and all of the weaker levels), MismatchError while
     anything is pinned, refused or decided and not finished, or where a state is gone or another one; nothing was
-    changed then. One that was cut off keeps the topology from running, and is finished by the same call.
+    changed then. One that was cut off keeps the topology from running, and is finished by the same call;
+    without the states and sinks of which a person says that their places are lost for good (`lost_states`): nothing is
+    changed there.
     """
-    return forget_if_agreed(topology, ledger, tables, agree_to_forget, options=options)
+    return forget_if_agreed(topology, ledger, tables, agree_to_forget, lost_states=lost_states, options=options)
 
 
 def forget_if_agreed(
@@ -50,13 +48,14 @@ def forget_if_agreed(
     tables: ForgottenTables | str,
     agree: AgreeToForget,
     *,
+    lost_states: Collection[str] = (),
     options: RunOptions | None = None,
 ) -> Decision:
     """Let go of it as `forget` does, when `agree` has heard what of; nothing is changed if that raises."""
     refuse_while_loading("lets go of its topology")
-    require_preview("forget", _NOT_YET)
     chosen = policy_of(ForgottenTables, tables, "tables")
     check_ledger(ledger)
+    lost = check_lost(lost_states)
     given = RunOptions() if options is None else check_instance("options", options, RunOptions)
     compiled = check_topology(topology).compile()
-    return forget_topology(compiled.spec(), compiled.targets, ledger, chosen, given, agree)
+    return forget_topology(compiled.spec(), compiled.targets, ledger, chosen, given, agree, lost)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, LeftBehind
-from trident.coordinators.ledger.memory.rows import Decided, Rows
+from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows
 from trident.coordinators.ledger.rules.decisions import check_drop
-from trident.coordinators.ledger.rules.forgetting import being_forgotten, check_begun, keeps_instead
+from trident.coordinators.ledger.rules.forgetting import (
+    being_forgotten,
+    check_begun,
+    keeps_instead,
+    require_let_go,
+    without_targets,
+)
 from trident.state.memory.database import MemoryDatabase
 
 
@@ -17,7 +24,7 @@ class ForgetsTopologies:
 
     _database: MemoryDatabase
 
-    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision, nowhere: Collection[str] = ()) -> None:
         """Record it before its first effect."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
@@ -32,7 +39,16 @@ class ForgetsTopologies:
                 return
             check_drop(entry.progress, decision, entry.open_decisions())
             kept = {**entry.decisions, epoch.number: Decided(owner.incarnation, decision)}
-            rows.put(entry._replace(decisions=kept))
+            spec, births = without_targets(entry.spec, entry.births, nowhere)
+            rows.put(entry._replace(spec=spec, births=births, decisions=kept))
+
+    def let_go_of(self, owner: Owner, epoch: Epoch, decision: Decision, target: str) -> None:
+        """Take a state or sink out of what is described."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = _begun(rows, owner, epoch, decision)
+            spec, births = without_targets(entry.spec, entry.births, [target])
+            rows.put(entry._replace(spec=spec, births=births))
 
     def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Delete all of the topology but its fence and the numbers that it has used up."""
@@ -41,10 +57,10 @@ class ForgetsTopologies:
             rows.check_epoch(owner.topology, epoch)
             if rows.find(owner.topology) is None and rows.used_up(owner.topology)[2] == epoch.number:
                 return  # the answer may have been lost
-            entry = rows.owned(owner, epoch)
-            begun = entry.begun_forget()
-            if begun is None or not check_begun(owner.topology, begun, decision) or entry.progress.pinned is not None:
-                raise being_forgotten(owner.topology, begun or decision)
+            entry = _begun(rows, owner, epoch, decision)
+            if entry.progress.pinned is not None:
+                raise being_forgotten(owner.topology, decision)
+            require_let_go(entry.spec, decision)
             rows.let_go(entry, epoch)
 
     def left_behind(self, topology: str) -> LeftBehind:
@@ -53,3 +69,10 @@ class ForgetsTopologies:
             rows = Rows(transaction)
             diverted = sum(len(each.rows) for _, each in rows.diverted(topology))
             return LeftBehind(len(rows.dead_letters(topology)), diverted)
+
+
+def _begun(rows: Rows, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:
+    entry = rows.owned(owner, epoch)
+    if not check_begun(owner.topology, entry.begun_forget(), decision):
+        raise being_forgotten(owner.topology, decision)
+    return entry

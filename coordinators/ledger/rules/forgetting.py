@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from trident.base.advice import FORGET
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, ForgottenTables
-from trident.coordinators.registered import Snapshot
+from trident.coordinators.registered import Birth, Snapshot, TopologySpec
 
 
 def require_not_forgotten(snapshot: Snapshot) -> None:
@@ -33,6 +35,25 @@ def kept_instead(begun: Decision) -> Decision:
     return replace(begun, state=ForgottenTables.KEEP.value)
 
 
+def without_targets(
+    stored: TopologySpec, births: Sequence[Birth], names: Collection[str]
+) -> tuple[TopologySpec, tuple[Birth, ...]]:
+    """Return description and births without what is let go of: those that are left are still to be."""
+    states = {name: what for name, what in stored.states.items() if name not in names}
+    return replace(stored, states=states), tuple(birth for birth in births if birth.state not in names)
+
+
+def require_let_go(stored: TopologySpec, begun: Decision) -> None:
+    """Raise MismatchError while a state or sink is described of which nothing says that it was let go of."""
+    if stored.states:
+        raise being_forgotten(stored.name, begun)
+
+
+def lost_way(tables: str, name: str) -> str:
+    """Return the command that finishes a forget without a state or sink whose place is lost."""
+    return f"{FORGET} --tables {tables} --lost-state {shlex.quote(name)}"
+
+
 def being_forgotten(topology: str, begun: Decision) -> MismatchError:
     """Return what is said to whoever comes while a forget is not finished."""
     drops = begun.state == ForgottenTables.DROP
@@ -40,5 +61,6 @@ def being_forgotten(topology: str, begun: Decision) -> MismatchError:
     return MismatchError(
         f"topology {topology!r} is being forgotten, with its tables: {begun.state}. That was decided by "
         f"{begun.decided_by} and cut off; some of its states and sinks may be let go of, and nothing was changed now: "
-        f"finish it ({FORGET} --tables {begun.state}){instead}."
+        f"finish it ({FORGET} --tables {begun.state}){instead}; or, where the place of one is lost for good, without "
+        "that one (--lost-state NAME)."
     )

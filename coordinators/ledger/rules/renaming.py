@@ -97,6 +97,19 @@ def are_done(renamed: Sequence[Renamed], renames: Renames) -> bool:
     return {(each.former, each.state) for each in renamed} >= set(renames.items())
 
 
+def require_still_there(stored: TopologySpec, given: TopologySpec, renames: Renames) -> None:
+    """Raise MismatchError for a rename that is recorded of a state that was taken out since: there is none to follow.
+
+    A version that has it may take it back, which its start decides.
+    """
+    for former, name in sorted(renames.items()):
+        if name not in stored.states and name not in given.states:
+            raise MismatchError(
+                f"state {former!r} of topology {stored.name!r} was renamed to {name!r}, and {name!r} was taken out of "
+                f"the topology since: its rows are where they were. {_UNCHANGED} Start the version without it."
+            )
+
+
 def refuse_former(stored: TopologySpec, given: TopologySpec) -> None:
     """Raise MismatchError for a version that has a state under a former name: what is there has another one now."""
     for each in stored.renamed:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from typing import Final
 
 from sqlalchemy import Connection, delete, func, null, select, update
@@ -10,11 +13,20 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, LeftBehind
 from trident.coordinators.ledger.rules.decisions import check_drop
 from trident.coordinators.ledger.rules.fencing import check_owner
-from trident.coordinators.ledger.rules.forgetting import being_forgotten, check_begun, keeps_instead
+from trident.coordinators.ledger.rules.forgetting import (
+    being_forgotten,
+    check_begun,
+    keeps_instead,
+    require_let_go,
+    without_targets,
+)
+from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
+from trident.coordinators.ledger.sql.births import write_births
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting
 from trident.coordinators.ledger.sql.decision_writes import write_decision
-from trident.coordinators.ledger.sql.reads import lock_fence, lock_progress, read_used_up
+from trident.coordinators.ledger.sql.reads import known_births, lock_fence, lock_progress, read_spec, read_used_up
+from trident.coordinators.ledger.sql.registration import write_spec
 from trident.coordinators.ledger.sql.tables import (
     DEAD_LETTER,
     DECISION,
@@ -26,11 +38,44 @@ from trident.coordinators.ledger.sql.tables import (
     SCHEMA,
     TOPOLOGY,
 )
+from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 _STAY: Final = (FENCE, HEARTBEAT, PROGRESS, SCHEMA, TOPOLOGY)
 
 
-def decide_forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+class ForgetsTopologies(ABC):
+    """The part of a SQL ledger that lets go of topologies; see `Ledger`."""
+
+    _database: SqlDatabase
+
+    @abstractmethod
+    def _migrated(self, topology: str, epoch: Epoch) -> AbstractContextManager[SqlTransaction]:
+        """Return a transaction that shows for whom it works, with tables of this version."""
+
+    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision, nowhere: Collection[str] = ()) -> None:
+        """Record the decision to let go of the topology."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            decide_forget(transaction.connection, owner, epoch, decision, nowhere)
+
+    def let_go_of(self, owner: Owner, epoch: Epoch, decision: Decision, target: str) -> None:
+        """Record that one of its states or sinks was let go of."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            let_go_of(transaction.connection, owner, epoch, decision, target)
+
+    def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Delete all of the topology but its fence and the numbers that it has used up."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            forget(transaction.connection, owner, epoch, decision)
+
+    def left_behind(self, topology: str) -> LeftBehind:
+        """Count what only the ledger has of a topology's records."""
+        with self._database.transaction() as transaction:
+            return left_behind(transaction.connection, topology)
+
+
+def decide_forget(
+    connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, nowhere: Collection[str] = ()
+) -> None:
     """Record it before its first effect; see `Ledger.decide_forget`."""
     progress = lock_progress(connection, owner.topology, epoch)
     check_owner(progress, owner)
@@ -41,6 +86,13 @@ def decide_forget(connection: Connection, owner: Owner, epoch: Epoch, decision: 
     elif not check_begun(owner.topology, begun, decision):
         check_drop(progress, decision, read_decisions(connection, owner, progress.done))
         write_decision(connection, owner, epoch, decision, finished=False)
+        _take_out(connection, owner, nowhere)
+
+
+def let_go_of(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, target: str) -> None:
+    """Take a state or sink out of what is described; see `Ledger.let_go_of`."""
+    _require_begun(connection, owner, epoch, decision)
+    _take_out(connection, owner, [target])
 
 
 def forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
@@ -48,11 +100,10 @@ def forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     topology = owner.topology
     if _is_forgotten(connection, topology, epoch):
         return
-    progress = lock_progress(connection, topology, epoch)
-    check_owner(progress, owner)
-    begun = read_forgetting(connection, topology)
-    if begun is None or not check_begun(topology, begun, decision) or progress.pinned is not None:
-        raise being_forgotten(topology, begun or decision)
+    progress = _require_begun(connection, owner, epoch, decision)
+    if progress.pinned is not None:
+        raise being_forgotten(topology, decision)
+    require_let_go(read_spec(connection, topology), decision)
     for table in METADATA.sorted_tables:
         if table not in _STAY:
             connection.execute(delete(table).where(table.c.topology == topology))
@@ -60,6 +111,23 @@ def forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     nowhere = {"incarnation": "", "done": progress.last_txid, "done_attempt": epoch.number}
     set_progress(connection, topology, {**nowhere, "reset_to": null(), "held": 0})
     write_one(connection, delete(TOPOLOGY).where(TOPOLOGY.c.name == topology))
+
+
+def _require_begun(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> Progress:
+    progress = lock_progress(connection, owner.topology, epoch)
+    check_owner(progress, owner)
+    begun = read_forgetting(connection, owner.topology)
+    if not check_begun(owner.topology, begun, decision):
+        raise being_forgotten(owner.topology, decision)
+    return progress
+
+
+def _take_out(connection: Connection, owner: Owner, targets: Collection[str]) -> None:
+    stored, births = read_spec(connection, owner.topology), known_births(connection, owner)
+    spec, left = without_targets(stored, births, targets)
+    if spec != stored:
+        write_spec(connection, spec)
+        write_births(connection, owner, left)
 
 
 def _is_forgotten(connection: Connection, topology: str, epoch: Epoch) -> bool:

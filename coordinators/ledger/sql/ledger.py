@@ -13,7 +13,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decided import Decision, Diverted, LeftBehind, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.rules import commits
@@ -24,7 +24,6 @@ from trident.coordinators.ledger.sql import (
     decision_writes,
     epochs,
     exclusions,
-    forgetting,
     lifecycle,
     planning,
     reads,
@@ -34,6 +33,7 @@ from trident.coordinators.ledger.sql import (
     retention,
     taking_back,
 )
+from trident.coordinators.ledger.sql.forgetting import ForgetsTopologies
 from trident.coordinators.ledger.sql.messages import read_done_ids
 from trident.coordinators.ledger.sql.opening import migrate, open_database
 from trident.coordinators.ledger.sql.presence import Presence
@@ -47,7 +47,7 @@ from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
-class SqlLedger:
+class SqlLedger(ForgetsTopologies):
     """What `PostgresLedger` and `SqliteLedger` share; see `Ledger` for what each method guarantees."""
 
     def __init__(self, database: SqlDatabase, presence: Presence, where: str) -> None:
@@ -265,21 +265,6 @@ class SqlLedger:
         """Take a state or sink out of what is known of the topology."""
         with self._migrated(owner.topology, epoch) as transaction:
             registration.drop(transaction.connection, owner, epoch, decision)
-
-    def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-        """Record the decision to let go of the topology."""
-        with self._migrated(owner.topology, epoch) as transaction:
-            forgetting.decide_forget(transaction.connection, owner, epoch, decision)
-
-    def forget(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
-        """Delete all of the topology but its fence and the numbers that it has used up."""
-        with self._migrated(owner.topology, epoch) as transaction:
-            forgetting.forget(transaction.connection, owner, epoch, decision)
-
-    def left_behind(self, topology: str) -> LeftBehind:
-        """Count what only the ledger has of a topology's records."""
-        with self._database.transaction() as transaction:
-            return forgetting.left_behind(transaction.connection, topology)
 
     def described(self, epoch: Epoch, topology: str) -> TopologySpec:
         """Return what is stored of a known topology."""

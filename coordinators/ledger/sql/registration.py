@@ -70,7 +70,7 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
         _write_starts(connection, owner, starts)
     merged = merged_spec(known, now.given)
     if merged != stored:
-        _write_spec(connection, merged)
+        write_spec(connection, merged)
     if now.births != before:
         write_births(connection, owner, now.births)
     added = added_to(None if is_new else stored, spec)
@@ -104,7 +104,7 @@ def drop(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision)
     check_drop(progress, decision, read_decisions(connection, owner, progress.done))
     stored = read_spec(connection, owner.topology)
     spec, births = without_state(stored, known_births(connection, owner), progress, decision)
-    _write_spec(connection, spec)
+    write_spec(connection, spec)
     write_births(connection, owner, births)
     write_decision(connection, owner, epoch, decision, finished=True)
 
@@ -123,7 +123,7 @@ def rename(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     check_drop(progress, decision, read_decisions(connection, owner, progress.done))
     stored = read_spec(connection, owner.topology)
     spec, births = with_renamed(stored, known_births(connection, owner), renames, progress.done)
-    _write_spec(connection, spec)
+    write_spec(connection, spec)
     write_births(connection, owner, births)
     pin = read_pin(connection, owner, progress, progress.done) if progress.done_attempt else None
     if pin is not None:  # history may have been let go of
@@ -188,6 +188,7 @@ def _pin_of(owner: Owner, txid: int) -> ColumnElement[bool]:
     return and_(PIN.c.topology == owner.topology, PIN.c.incarnation == owner.incarnation, PIN.c.txid == txid)
 
 
-def _write_spec(connection: Connection, spec: TopologySpec) -> None:
+def write_spec(connection: Connection, spec: TopologySpec) -> None:
+    """Replace what is described of a topology."""
     encoded = codec.SPEC.encode(spec)
     write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=encoded))
