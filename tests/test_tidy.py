@@ -34,6 +34,7 @@ TASK_CLOCKS = (
     "spouts/queue/kafka/commits.py",
     "spouts/queue/kafka/member.py",
     "spouts/queue/kafka/others.py",
+    "spouts/queue/http/server.py",
     "spouts/queue/kafka/watch.py",
     "spouts/queue/rabbitmq/line.py",
     "spouts/queue/redis/spout.py",

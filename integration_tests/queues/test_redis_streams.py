@@ -24,6 +24,7 @@ from trident.local.redis import LocalRedis
 from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
 from trident.spouts.queue.acking import SpoutContext
 from trident.spouts.queue.redis import group
+from trident.spouts.queue.redis import spout as spout_module
 from trident.spouts.queue.redis.group import Entry, StreamGroup
 
 PAYLOAD = "of-ann-only"
@@ -47,6 +48,9 @@ class Stream:
 
     def pending(self) -> int:
         return int(self.client.xpending(self.name, "g")["pending"])
+
+    def stands(self) -> str:
+        return str(self.client.xinfo_groups(self.name)[0]["last-delivered-id"].decode())
 
     def spout(self, **given: Any) -> RedisStreamSpout:
         return RedisStreamSpout(self.name, "g", **{"url": self.url, "body": JsonBody("n int"), **given})
@@ -537,6 +541,81 @@ def test_behind_a_loss_that_was_said_a_trim_of_what_is_done_is_none(stream: Stre
         stream.client.xtrim(stream.name, maxlen=2, approximate=False)
 
 
+@pytest.mark.parametrize("has_others", [False, True])
+@pytest.mark.parametrize("lost", [0, 1])
+def test_that_entries_were_trimmed_unread_is_said_whatever_answer_is_lost(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch, lost: int, has_others: bool
+) -> None:
+    stream.add(2)
+    with opened(stream.spout()) as spout:
+        for message in taken(spout, 2):
+            spout.ack(message.id)
+    if has_others:
+        stream.client.xgroup_createconsumer(stream.name, "g", "other")
+    stream.add(10)
+    stream.client.xtrim(stream.name, maxlen=4, approximate=False)
+    said, given = [], 0
+    for run in range(3):
+        with monkeypatch.context() as patched, opened(stream.spout()) as spout:
+            if run == 0:
+                patched.setattr(Pipeline, "execute", losing(Pipeline.execute, before=lost))
+            try:
+                for _ in range(10):
+                    if (found := spout.next_tuple()) is not None:
+                        given += 1
+                        spout.ack(found.id)
+            except (FatalError, RetryableError) as error:
+                said.append(str(error))
+    assert given == 4
+    assert len([text for text in said if "6 entries were deleted or trimmed before the group had" in text]) == 1
+
+
+@pytest.mark.parametrize("may_set", [True, False])
+def test_a_loss_that_was_said_is_not_said_again_while_the_group_never_has_all(
+    redis_server: LocalRedis, stream: Stream, may_set: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spout_module, "_AT_ONCE", 10)
+    stream.client.execute_command("ACL", "SETUSER", "counts", "on", f">{PAYLOAD}", "~*", "+@all")
+    if not may_set:
+        stream.client.execute_command("ACL", "SETUSER", "counts", "-xgroup|setid")
+    spouts = stream.spout(url=f"redis://counts:{PAYLOAD}@{redis_server.address}/0")
+    stream.add(2)
+    with opened(spouts) as spout:
+        for message in taken(spout, 2):
+            spout.ack(message.id)
+    stream.add(50)
+    stream.client.xtrim(stream.name, maxlen=30, approximate=False)
+    refused(spouts, "20 entries were deleted or trimmed before the group had read them")
+    for _ in range(3):
+        with opened(spouts) as spout:
+            for message in taken(spout, 10):
+                spout.ack(message.id)
+        stream.add(10)
+        if may_set:  # else Redis' count stays as it is, and is told once more where all that is done is gone
+            moment, _, serial = stream.stands().partition("-")
+            stream.client.xtrim(stream.name, minid=f"{moment}-{int(serial) + 1}", approximate=False)
+
+
+@pytest.mark.parametrize("is_all_gone", [True, False])
+def test_a_group_that_is_set_back_while_its_count_is_put_right_stays_there(
+    stream: Stream, is_all_gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream.add(1)
+    with opened(stream.spout()) as spout:
+        spout.ack(taken(spout, 1)[0].id)
+    stream.add(3)
+    stream.client.xtrim(stream.name, maxlen=0 if is_all_gone else 1, approximate=False)
+    plain = StreamGroup._set
+
+    def late(self: StreamGroup, *given: Any) -> None:
+        stream.client.xgroup_setid(stream.name, "g", "0")
+        plain(self, *given)
+
+    monkeypatch.setattr(StreamGroup, "_set", late)
+    refused(stream.spout(), "entries were deleted or trimmed before the group had read them")
+    assert stream.stands() == "0-0"
+
+
 @pytest.mark.parametrize("is_late", [True, False])
 def test_a_group_is_never_set_back_over_what_another_consumer_was_given(
     stream: Stream, is_late: bool, monkeypatch: pytest.MonkeyPatch
@@ -561,6 +640,8 @@ def test_a_group_is_never_set_back_over_what_another_consumer_was_given(
         return plain(self, *given)
 
     monkeypatch.setattr(kind, name, late)
+    if not is_late:
+        monkeypatch.setattr(StreamGroup, "_set", lambda *_: pytest.fail("it would be set back, if only for a moment"))
     refused(stream.spout(), "3 entries were deleted or trimmed")
     monkeypatch.undo()
     with opened(stream.spout()) as spout:

@@ -206,8 +206,8 @@ QUEUES: Final = (
     Mutant(
         "queue: a loss that is acked is said whatever becomes of the ack",
         "spouts/queue/redis/group.py",
-        "            with suppress(TridentError):",
-        "            if True:",
+        "            with suppress(TridentError):  # if it was",
+        "            if True:  # if it was",
         _REDIS,
     ),
     Mutant(
@@ -215,6 +215,34 @@ QUEUES: Final = (
         "spouts/queue/redis/group.py",
         "                self._tell_gone(gone)  # no later",
         "                pass  # no later",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss of Redis is seen before anything behind it is taken",
+        "spouts/queue/redis/group.py",
+        "            raise self._passed(loss, stream, group, count)\n",
+        "            pass\n",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a loss of Redis that was said counts as read",
+        "spouts/queue/redis/group.py",
+        "self._set(at_once, stands, read, stands)",
+        "self._set(at_once, stands, read - 1, stands)",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: where the count can't be put right a loss is passed by a read",
+        "spouts/queue/redis/group.py",
+        "                self._looked(count)  # what it is given",
+        "                pass  # what it is given",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a group of Redis that somebody sets meanwhile stays where it was set",
+        "spouts/queue/redis/group.py",
+        '        if (stood := _text(found["last-delivered-id"])) != stands:\n',
+        '        if (stood := _text(found["last-delivered-id"])) != stands and False:\n',
         _REDIS,
     ),
     Mutant(
@@ -318,8 +346,8 @@ QUEUES: Final = (
     Mutant(
         "queue: entries that were trimmed unread are said",
         "spouts/queue/redis/group.py",
-        "        if is_all_unread and added - read - length > 0:",
-        "        if False:",
+        "        return loss if is_all_unread and loss > 0 else None",
+        "        return None",
         _REDIS,
     ),
     Mutant(
@@ -472,7 +500,7 @@ QUEUES: Final = (
     Mutant(
         "queue: that all is trimmed unread is said once",
         "spouts/queue/redis/group.py",
-        "                unless_added.xgroup_setid(place.stream, place.group, newest, entries_read=added)\n",
+        "                self._set(unless_added, newest, added, stands)\n",
         "",
         _REDIS,
     ),

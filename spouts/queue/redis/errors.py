@@ -102,9 +102,9 @@ def lost_entries(place: RedisPlace, ids: Sequence[str], undecided: Container[str
     count = sum(id_ in undecided for id_ in ids)
     but = f", but for {count:,} that were under way when a process died, if their batch is done" if count else ""
     return FatalError(
-        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {_named(ids)}. They are lost{but}"
-        "; all others are as they were, and the next run goes on without these. Keep entries until the group has acked "
-        "them (XTRIM with MINID below what XPENDING names), or trim later"
+        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {_named(ids)}. They are lost"
+        f"{but}; all others are as they were, and the next run goes on without these. Keep entries until the group has "
+        "acked them (XTRIM with MINID below what XPENDING names), or trim later"
     )
 
 

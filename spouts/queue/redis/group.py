@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from redis import Redis
 from redis.backoff import NoBackoff
+from redis.client import Pipeline
 from redis.exceptions import RedisError, WatchError
 from redis.retry import Retry
 
@@ -36,6 +37,8 @@ _AT_ONCE: Final = 1_000
 """How many ids one command names."""
 _OLDER_MS: Final = 1_000
 """By how much what is given back looks older than it has to: the server's clock may be set back a little."""
+_About = Mapping[str, object]
+"""What Redis says of a stream or a group."""
 _Answer = Sequence[tuple[bytes, Mapping[bytes, bytes] | None]]
 
 
@@ -119,20 +122,37 @@ class StreamGroup:
 
     def new(self, count: int) -> list[Entry]:
         """Return entries that the group was not given yet; raises `FatalError` where some are gone unread."""
-        place = self._place
-        with self._client.pipeline(transaction=True) as all_or_nothing:
-            all_or_nothing.xinfo_stream(place.stream)
-            all_or_nothing.xinfo_groups(place.stream)
-            all_or_nothing.xreadgroup(place.group, self._consumer, {place.stream: ">"}, count)
-            answer = self._asked(all_or_nothing.execute)
-        stream, groups, read = cast("tuple[Mapping[str, object], list[Mapping[str, object]], object]", answer)
-        group = next((each for each in groups if _text(each["name"]) == place.group), {})
+        # looked at before anything is taken: what is taken lies behind a gap, which nobody would see any more if the
+        # answer were lost
+        stream, group, _ = self._looked(0)
         self._require_same(stream, group)
-        self._require_all(stream, group)
+        if (loss := self._loss(stream, group)) is not None:
+            raise self._passed(loss, stream, group, count)
+        if group and group["last-delivered-id"] == stream["last-generated-id"]:
+            return []
+        stream, group, read = self._looked(count)
+        self._require_same(stream, group)
+        if (loss := self._loss(stream, group)) is not None:
+            raise lost_unread(self._place, loss, "")
         entries = [Entry(_text(id_), fields or {}, False) for id_, fields in _of_one_stream(read)]
         if entries:
             self._read = max(self._read, _number(entries[-1].id))
         return entries
+
+    def _looked(self, count: int) -> tuple[_About, _About, object]:
+        """Return what is known of stream and group, and behind that so many entries, in one moment."""
+        place = self._place
+        with self._client.pipeline(transaction=True) as all_or_nothing:
+            all_or_nothing.xinfo_stream(place.stream)
+            all_or_nothing.xinfo_groups(place.stream)
+            if count:
+                all_or_nothing.xreadgroup(place.group, self._consumer, {place.stream: ">"}, count)
+            answer = self._asked(all_or_nothing.execute)
+        stream, groups, *read = cast("tuple[_About, list[_About], object]", answer)
+        return stream, self._of(groups), read[0] if read else None
+
+    def _of(self, groups: list[_About]) -> _About:
+        return next((each for each in groups if _text(each["name"]) == self._place.group), {})
 
     def idle(self, min_idle_ms: int, most: int, held: Collection[str]) -> tuple[list[Entry], bool]:
         """Take over what any consumer has left pending for so long, but what is held here; says whether there is more.
@@ -213,7 +233,7 @@ class StreamGroup:
             self.ack(gone)
         return [Entry(_text(id_), fields, True) for id_, fields in answer if fields]
 
-    def _require_same(self, stream: Mapping[str, object], group: Mapping[str, object]) -> None:
+    def _require_same(self, stream: _About, group: _About) -> None:
         """Raise for another stream of the name, and for a group that gives again what it has given."""
         read = "-".join(map(str, self._read))
         newest, added = _text(stream["last-generated-id"]), stream.get("entries-added")
@@ -227,28 +247,48 @@ class StreamGroup:
         if _number(stands) < self._read:
             raise went_back(self._place, read, stands)
 
-    def _require_all(self, stream: Mapping[str, object], group: Mapping[str, object]) -> None:
-        """Raise for entries that are gone and were never given to the group.
+    def _loss(self, stream: _About, group: _About) -> int | None:
+        """Return how many entries are gone and were never given to the group; None for none.
 
-        Both are of the moment before the read. Redis counts what was ever added, and what was ever given to a group,
-        from its version 7 on and not in every case: where it does not know, nothing is said.
+        Redis counts what was ever added, and what was ever given to a group, from its version 7 on and not in every
+        case: where it does not know, nothing is said.
         """
         added, read, length = stream.get("entries-added"), group.get("entries-read"), stream["length"]
         if not isinstance(added, int) or not isinstance(read, int) or not isinstance(length, int):
-            return
+            return None
         first = cast("tuple[bytes, object] | None", stream.get("first-entry"))
         newest, stands = _text(stream["last-generated-id"]), _text(group["last-delivered-id"])
         if stands == newest:
             if read != added and self._may_correct:  # it counts what it had lost as unread for ever
-                self._may_correct = self._has_all(newest, added)
-            return
+                self._may_correct = self._has_all(newest, added, stands)
+            return None
         is_all_unread = first is None or _number(_text(first[0])) > _number(stands)
-        if is_all_unread and added - read - length > 0:
-            has_way = first is not None or self._has_all(newest, added)
-            by_hand = f"XGROUP SETID {self._place.stream} {self._place.group} {newest} ENTRIESREAD {added}"
-            raise lost_unread(self._place, added - read - length, "" if has_way else by_hand)
+        loss = added - read - length
+        return loss if is_all_unread and loss > 0 else None
 
-    def _has_all(self, newest: str, added: int) -> bool:
+    def _passed(self, loss: int, stream: _About, group: _About, count: int) -> FatalError:
+        """Let the group go on behind a loss, so that it is said once; return how it is said, whatever comes of that."""
+        added, length = cast("int", stream["entries-added"]), cast("int", stream["length"])
+        newest, stands = _text(stream["last-generated-id"]), _text(group["last-delivered-id"])
+        if not length:
+            by_hand = f"XGROUP SETID {self._place.stream} {self._place.group} {newest} ENTRIESREAD {added}"
+            return lost_unread(self._place, loss, "" if self._has_all(newest, added, stands) else by_hand)
+        # where others may be given something meanwhile, the group might be set back over it
+        if group.get("consumers") != 1 or not self._is_counted(stands, added - length):
+            with suppress(TridentError):
+                self._looked(count)  # what it is given is pending, and comes with the next run
+        return lost_unread(self._place, loss, "")
+
+    def _is_counted(self, stands: str, read: int) -> bool:
+        """Let what is gone count as read, so that no later look says it again; whether it does."""
+        try:
+            with self._client.pipeline(transaction=True) as at_once:
+                self._set(at_once, stands, read, stands)
+        except (RedisError, OSError):
+            return False
+        return True
+
+    def _has_all(self, newest: str, added: int, stands: str) -> bool:
         """Let the group stand behind the newest entry, with all counted as read; whether it does.
 
         Nothing that it was not given is in the stream. What is added since is seen by the WATCH, and has a higher id:
@@ -258,17 +298,29 @@ class StreamGroup:
         try:
             with self._client.pipeline(transaction=True) as unless_added:
                 unless_added.watch(place.stream)  # type: ignore[no-untyped-call]  # its stubs leave it out
-                stream = cast("Mapping[str, object]", unless_added.xinfo_stream(place.stream))
+                stream = cast("_About", unless_added.xinfo_stream(place.stream))
                 if _text(stream["last-generated-id"]) != newest:
                     return True  # what comes next is looked at anew
                 unless_added.multi()
-                unless_added.xgroup_setid(place.stream, place.group, newest, entries_read=added)
-                unless_added.execute()
+                self._set(unless_added, newest, added, stands)
         except WatchError:
             return True
         except (RedisError, OSError):  # what is to be said is the loss, if there is one
             return False
         return True
+
+    def _set(self, pipeline: Pipeline, to: str, read: int, stands: str) -> None:
+        """Set the group, with so many entries counted as read; not where somebody else has set it meanwhile.
+
+        That touches no key that could be watched, so it is undone.
+        """
+        place = self._place
+        pipeline.xinfo_groups(place.stream)
+        pipeline.xgroup_setid(place.stream, place.group, to, entries_read=read)
+        found = self._of(cast("list[_About]", pipeline.execute()[0]))
+        if (stood := _text(found["last-delivered-id"])) != stands:
+            counted = cast("int | None", found.get("entries-read"))
+            self._client.xgroup_setid(place.stream, place.group, stood, entries_read=counted)
 
     def _asked(self, ask: Callable[[], object]) -> object:
         try:
