@@ -42,6 +42,7 @@ _RECEIVING = (
     "spouts/queue/rabbitmq/spout.py::RabbitSpout._id",
     "spouts/queue/received.py::other_message",
     "spouts/queue/received.py::unreadable",
+    "spouts/queue/waits.py::pause_of",
 )
 """A message is taken in, before any batch has it; its source has it still, and a person takes it out of the way."""
 
