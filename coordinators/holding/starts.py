@@ -11,7 +11,7 @@ from trident.coordinators.decided import ResetStart
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import Source, Start, StartAt
+from trident.spouts.base import NamesMessages, Source, Start, StartAt
 from trident.spouts.offsets import StartOffsets
 
 OpenSources = Callable[[Sequence[str]], AbstractContextManager[Mapping[str, Source]]]
@@ -39,11 +39,17 @@ def starts_to_store(
     sources: Mapping[str, Source],
     repeater: Repeater,
     topics: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    line: str = "",
 ) -> tuple[StartPosition, ...] | None:
     """Ask the sources that have no start yet; returns all starts, None when the ledger has them already.
 
-    `topics` are those that streams read by name: one that came with this version begins as its spout says.
+    `topics` are those that streams read by name: one that came with this version begins as its spout says. `line` is
+    that of the run's epoch: a queue is opened to be asked, and compares what it finds with what its stream has done.
     """
+    if line and snapshot.open_reset is None:
+        for source in sources.values():
+            if isinstance(source, NamesMessages):
+                source.belong_to(line, snapshot.birth_txid)
     known = [item for item in snapshot.starts or () if item.id.topic in (topics.get(item.spout) or (item.id.topic,))]
     missing = [name for name in sources if not any(item.spout == name for item in known)]
     begun = {(item.spout, item.id.topic) for item in known}

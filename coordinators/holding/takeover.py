@@ -115,7 +115,7 @@ class TakeOver:
         if self._has_unborn():
             self.roll_forward(standing)
             standing = self.where_states_stand()
-        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics)
+        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics, self.epoch.line)
         check()
         self.register()
         self._bear(standing, self.plain.births(self.snapshot))
@@ -317,7 +317,7 @@ class TakeOver:
         if seen.open_reset is None:  # else some states may have followed it, others not
             self.unless_fenced(partial(self.held_against, seen, positions))
             self.unless_fenced(partial(self.plain.check, seen))
-        starts_to_store(seen, sources, self.repeater, self._topics)
+        starts_to_store(seen, sources, self.repeater, self._topics, self.epoch.line)
 
     @property
     def _topics(self) -> dict[str, tuple[str, ...]]:

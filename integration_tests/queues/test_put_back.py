@@ -196,6 +196,45 @@ def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_gi
 
 
 @pytest.mark.timeout(300)
+def test_a_quiet_partition_keeps_what_was_noted_of_it_across_a_reset(topic: Topic, tmp_path: Path) -> None:
+    topology = Topology(topic.spout, tmp_path)
+    before = datetime.now(UTC)
+    topic.send("ab")
+    topic.send("x", partition=1)
+    topology.run()
+    topology.keep()
+    topic.send("cd")
+    topology.run()
+    topology.reset()
+    topic.send("y", partition=1)
+    topology.run()
+    topology.put_back()
+    with pytest.raises(FatalError, match="had been reset after txid") as stopped:
+        topology.run()
+    assert f"--topic {topic.name}:0,1 --to-datetime" in str(stopped.value)
+    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    topology.run()
+    assert topology.counted() == once("abcdxy")
+
+
+@pytest.mark.timeout(300)
+def test_a_new_ledger_behind_another_ones_group_is_told(
+    topic: Topic, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    topic.send("abc")
+    Topology(topic.spout, tmp_path / "one").run()
+    topic.send("d")
+    other = Topology(topic.spout, tmp_path / "two")
+    for _ in range(2):
+        other.run()
+    assert other.counted() == once("d")
+    told = [text for text in caplog.messages if "were committed by another stream of this library" in text]
+    assert len(told) == 1
+
+
+@pytest.mark.timeout(300)
 def test_a_group_that_was_deleted_goes_on_where_it_was_with_its_quiet_partitions_too(
     topic: Topic, tmp_path: Path
 ) -> None:

@@ -1549,10 +1549,10 @@ _OF_STARTS = (
     Mutant(
         "starts are resolved before a newer version is stored",
         "coordinators/holding/takeover.py",
-        "        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics)\n"
+        "        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics, self.epoch.line)\n"
         "        check()\n        self.register()\n",
         "        check()\n        self.register()\n"
-        "        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics)\n",
+        "        starts = starts_to_store(self.snapshot, sources, self.repeater, self._topics, self.epoch.line)\n",
         _NEWER,
     ),
     Mutant(

@@ -570,7 +570,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a position that is committed again keeps what was noted beside it",
         "spouts/queue/kafka/commits.py",
-        "noted if is_of_now else now",
+        "noted if is_of_now or now is None else now",
         "None",
         _PUT_BACK,
     ),
@@ -636,6 +636,20 @@ QUEUES: Final = (
         "        _refuse_misspelt(type(self), name)\n",
         "",
         ("tests/spouts/queue/test_misspelt_options.py",),
+    ),
+    Mutant(
+        "queue: who does not know how far its stream is takes no note away",
+        "spouts/queue/kafka/commits.py",
+        "noted if is_of_now or now is None else now",
+        "noted if is_of_now else now",
+        ("tests/spouts/queue/test_kafka_commits.py",),
+    ),
+    Mutant(
+        "queue: a queue that is asked where it begins knows whose it is",
+        "coordinators/holding/starts.py",
+        "                source.belong_to(line, snapshot.birth_txid)\n",
+        "                pass\n",
+        _RESTORED,
     ),
     Mutant(
         "queue: a note never goes back",

@@ -83,7 +83,8 @@ class GroupCommits:
         """
         noted, now = progress_in(note), self._progress
         is_of_now = noted is not None and now is not None and (noted.life, noted.birth) == (now.life, now.birth)
-        self._acked_at[partition] = noted if is_of_now else now
+        # who has not heard how far its stream is takes no note away: what was acked below the position stays acked
+        self._acked_at[partition] = noted if is_of_now or now is None else now
         if horizon_in(note) != self._horizon:
             self._flight.note_committed(partition, None)
 

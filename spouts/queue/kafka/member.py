@@ -34,6 +34,7 @@ _PATIENCE_S: Final = 10.0
 _PATIENCES_S: Final = (1.0, 3.0, _PATIENCE_S)
 """How long the first answer about a group is waited for, one after the other."""
 _AT_ONCE: Final = 500
+_AGAIN_S: Final = 0.5
 _SERVE_S: Final = 1.0
 _OTHERS_S: Final = 5.0
 """How often it is asked how far other members are, while nothing new is taken because of them."""
@@ -284,7 +285,7 @@ class GroupMember:
                 problem = error.args[0]
                 if not is_away(problem):
                     break
-                for found in self._consumer.consume(_AT_ONCE, 0.0):
+                for found in self._consumer.consume(_AT_ONCE, _AGAIN_S):
                     if (said := found.error()) is not None:
                         self._hear(said, found)
                 self._require_well()

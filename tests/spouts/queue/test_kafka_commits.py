@@ -13,7 +13,7 @@ from trident.spouts.queue.acking import StreamProgress
 from trident.spouts.queue.kafka.commits import GroupCommits
 from trident.spouts.queue.kafka.errors import GroupPlace
 from trident.spouts.queue.kafka.exposed import ExposedRecords
-from trident.spouts.queue.kafka.notes import progress_in
+from trident.spouts.queue.kafka.notes import note_of, progress_in
 from trident.spouts.queue.kafka.offsets import OffsetsInFlight, TopicPartition
 
 ONE = TopicPartition("t", 0)
@@ -137,3 +137,10 @@ def test_of_two_moments_that_are_told_the_later_one_is_noted_whichever_comes_fir
     scene.commits.acked(ONE)
     notes = [progress_in(place.metadata or "") for place in scene.commits._wanted()]
     assert notes == [StreamProgress("a" * 16, 0, 2)]
+
+
+def test_who_does_not_know_how_far_its_stream_is_takes_no_note_away() -> None:
+    scene, note = Scene(), note_of("", 0, StreamProgress("a" * 16, 0, 2))
+    scene.commits.take_over(ONE, note)
+    (place,) = scene.commits._wanted()
+    assert place.metadata == note_of("", 100, StreamProgress("a" * 16, 0, 2)), "with its own horizon"
