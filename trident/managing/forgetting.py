@@ -29,15 +29,15 @@ def forget(
 ) -> Decision:
     """Let go of a topology: of its states and sinks, and of all that the ledger has of it.
 
-    Its tables are nobody's then, with all rows and columns (`tables="keep"`), or gone (`"drop"`: those of its states;
-    what sinks have written or sent stays). Dead letters and diverted rows go with the ledger's rows. A topology of the
-    same name begins anew, above every txid and epoch that this one has used, where its spouts say. Needs the version
-    that ran last, to open its states. Raises LeaseHeldError while a coordinator runs it, ConfigurationError where one
-    of its targets can't be let go of (maps, and all of the weaker levels), MismatchError while
-    anything is pinned, refused or decided and not finished, or where a state is gone or another one; nothing was
-    changed then. One that was cut off keeps the topology from running, and is finished by the same call;
-    without the states and sinks of which a person says that their places are lost for good (`lost_states`): nothing is
-    changed there.
+    Its tables are nobody's then, with all rows and columns (`tables="keep"`), or gone (`"drop"`: those that its states
+    have made; what sinks have written or sent stays). Dead letters and diverted rows go with the ledger's rows. A
+    topology of the same name begins anew, above every txid and epoch that this one has used, where its spouts say.
+    Needs the version that ran last, to open its states. Raises LeaseHeldError while a coordinator runs it,
+    ConfigurationError where one of its targets can't be let go of (maps, and all of the weaker levels), MismatchError
+    while anything is pinned, refused or decided and not finished, where a state is gone or another one, or a table is
+    to be dropped that is not its states' own; nothing was changed then. One that was cut off keeps the topology from
+    running, and is finished by the same call; without the states and sinks of which a person says that their places
+    are lost for good (`lost_states`): nothing is changed there.
     """
     return forget_if_agreed(topology, ledger, tables, agree_to_forget, lost_states=lost_states, options=options)
 
