@@ -78,7 +78,6 @@ def test_the_log_names_what_puts_the_rows_back(tmp_path, caplog):
 
 
 BEFORE_PIN = [
-    CrashPoint.AFTER_LEASE,
     CrashPoint.AFTER_LOOKING,
     CrashPoint.AFTER_FENCE,
     CrashPoint.AFTER_READING_LEDGER,
@@ -99,6 +98,7 @@ BORDERS = [
 
 @pytest.mark.parametrize(("places", "point", "is_recorded"), BORDERS)
 @pytest.mark.parametrize("then", ["again", "start"])
+@pytest.mark.drawn(one_in=4)
 def test_whoever_dies_rows_are_back_once(tmp_path, places, point, is_recorded, then):
     if point is CrashPoint.IN_PIN_TRANSACTION and places == APART:
         pytest.skip("no state takes part in it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -10,10 +11,11 @@ import pytest
 import trident
 from tests.coordinators import test_receiving_decisions as receiving
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_decisions import SHORTCUT, dying_at
+from tests.coordinators.test_decisions import SHORTCUT, Scene, dying_at
 from tests.coordinators.test_reapplying import reapply
 from tests.coordinators.test_renaming import Renamed
 from tests.coordinators.test_run import OPTIONS, run
+from tests.state.harnesses import DictMap
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import ConfigurationError, DecisionNeededError, MismatchError
 from trident.base.levels import Level
@@ -23,7 +25,7 @@ from trident.coordinators.decisions.reapplying import why_not_in
 from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.registered import LEVEL, TopologySpec
-from trident.state import MemoryState, SqliteState
+from trident.state import BackingMapState, MemoryState, SqliteState
 from trident.state.capabilities import Capabilities
 from trident.state.layout import Merge, StateLayout, ValueColumn
 from trident.state.memory.database import MemoryDatabase
@@ -86,6 +88,33 @@ def test_what_was_received_is_done_first(tmp_path):
     assert "bad" not in scene.rows("others")
     put_back()
     assert scene.rows("others") == scene.rows("counts")
+
+
+@dataclass
+class WithMap(Scene):
+    """A third state is a map of one's own."""
+
+    map: DictMap = field(default_factory=DictMap)
+
+    def states(self):
+        return [*super().states(), BackingMapState("more", self.map)]
+
+
+def test_a_map_beside_is_given_nothing_and_its_own_rows_stay_out(tmp_path):
+    scene = WithMap(tmp_path, SHORTCUT)
+    scene.be_refused()
+    scene.decide(DecisionKind.DIVERT_REFUSED, state="totals")
+    scene.go_on()
+    scene.mend()
+    with pytest.raises(MismatchError, match="into state 'more': its store can't try rows without a trace"):
+        reapply(scene, state="more")
+    before = dict(scene.map.rows)
+    with dying_at(CrashPoint.AFTER_PIN):
+        reapply(scene)
+    scene.topic.partitions[0] += [("big", 1), ("more", 1)]
+    scene.go_on()
+    assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+    assert len(scene.map.rows) == len(before) + 1
 
 
 def test_rows_follow_a_state_to_its_new_name(tmp_path):
