@@ -12,14 +12,15 @@ import trident
 from tests.coordinators import test_receiving_decisions as receiving
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import SHORTCUT, Scene, dying_at
+from tests.coordinators.test_outbox_lives import Life
 from tests.coordinators.test_reapplying import reapply
 from tests.coordinators.test_renaming import Renamed
 from tests.coordinators.test_run import OPTIONS, run
 from tests.state.harnesses import DictMap
 from trident.base.crash_points import CrashPoint
-from trident.base.errors import ConfigurationError, DecisionNeededError, MismatchError
+from trident.base.errors import ConfigurationError, DecisionNeededError, MismatchError, RefusedError
 from trident.base.levels import Level
-from trident.coordinators.decided import DecisionKind, RowsOf
+from trident.coordinators.decided import Decision, DecisionKind, RowsOf
 from trident.coordinators.decisions.commands import decide_topology, reapply_rows
 from trident.coordinators.decisions.reapplying import why_not_in
 from trident.coordinators.decisions.wanted import WantedDecision
@@ -115,6 +116,34 @@ def test_a_map_beside_is_given_nothing_and_its_own_rows_stay_out(tmp_path):
     scene.go_on()
     assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
     assert len(scene.map.rows) == len(before) + 1
+
+
+def test_a_sink_beside_sends_nothing_again_and_is_given_nothing_back(tmp_path):
+    """Its outbox stands at the txid that has put rows back, with nothing of it to send."""
+    life = Life(tmp_path)
+    life.come("a")
+    life.run()
+    life.refuse("big")
+    life.come("big", "b")
+    with pytest.raises(DecisionNeededError):
+        life.run()
+    life.decide(DecisionKind.DIVERT_REFUSED, 2, "balances")
+    life.run()
+    plan = life.plan()
+
+    def put_back(state: str) -> Decision:
+        return reapply_rows(plan.spec, plan.targets, life.ledger(), RowsOf(2, state), OPTIONS)
+
+    with pytest.raises(MismatchError, match="'alerts' is a sink"):
+        put_back("alerts")
+    with pytest.raises(RefusedError, match="refuses the rows of txid 2 still"):
+        put_back("balances")
+    life.ask("DROP TRIGGER refuses", "balances.sqlite")
+    assert put_back("balances").txid == 3
+    life.come("later")
+    life.run()
+    assert life.sent() == ["a", "big", "b", "later"]
+    assert {row[0] for row in life.ask("SELECT account FROM balances", "balances.sqlite")} == set(life.sent())
 
 
 def test_rows_follow_a_state_to_its_new_name(tmp_path):
