@@ -42,6 +42,7 @@ RESET_LOST = (
 UNDO = "trident undo MODULE:TOPOLOGY"
 RETRY = "trident retry"
 DIVERT = "trident divert MODULE:TOPOLOGY"
+REAPPLY = "trident reapply MODULE:TOPOLOGY"
 DROP = "trident drop MODULE:TOPOLOGY"
 FORGET = "trident forget MODULE:TOPOLOGY"
 RENAME = "trident evolve MODULE:TOPOLOGY"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 from trident.coordinators.planned import StartPosition
 
@@ -54,6 +55,8 @@ class DecisionKind(StrEnum):
     """Let go of the topology: of each state and sink, then of all that the ledger has of it."""
     RENAME = "rename"
     """Give states other names, behind the txid that is done; their rows and where they stand stay what they are."""
+    REAPPLY = "reapply"
+    """Put the rows that a divert took out back into their state, by a txid of its own; recorded with its pin."""
 
     @property
     def is_of_topology(self) -> bool:
@@ -70,7 +73,7 @@ class DecisionKind(StrEnum):
 class Decision:
     """A person's recorded decision; one that is open is finished at take-over, before any pin is rolled forward.
 
-    Of a forget `state` says what becomes of the tables.
+    Of a forget `state` says what becomes of the tables, of a reapply which rows it puts back (`RowsOf`).
 
     `attempt` is the pinned one; where nothing is pinned, the one that was refused: a divert is then held
     for the attempt that commits.
@@ -89,6 +92,8 @@ class Decision:
             return f"{self.kind} after txid {self.txid} (tables: {self.state})"
         if self.kind is DecisionKind.RENAME:
             return f"{self.kind} {self.state} after txid {self.txid}"
+        if self.kind is DecisionKind.REAPPLY:
+            return f"{self.kind} of txid {self.state} as txid {self.txid}"
         where = f" of state {self.state!r}" if self.state else ""
         if self.kind is DecisionKind.DIVERT_REFUSED:
             return f"divert of what is refused of txid {self.txid}{where}"
@@ -101,6 +106,37 @@ class Diverted:
 
     state: str
     rows: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOf:
+    """Which diverted rows are meant, as a decision to put them back says it."""
+
+    txid: int
+    state: str
+    """The name that it had then."""
+
+    def __str__(self) -> str:
+        return f"{self.txid} of {self.state}"
+
+    @classmethod
+    def named(cls, text: str) -> Self:
+        """Return what a decision, or a plan, says."""
+        txid, _, state = text.partition(" of ")
+        return cls(int(txid), state)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOut:
+    """The rows of one state that a person took out of a txid, and what became of them since."""
+
+    of: RowsOf
+    incarnation: str
+    rows: tuple[str, ...] = field(repr=False)
+    is_held: bool = False
+    """Whether the attempt that left them out was made for that: without a value where a sum has left its type."""
+    put_back: int | None = None
+    """The txid that has put them back."""
 
 
 class ForgottenTables(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from trident.base.ranges import BadRecordRow, RangeManifest
 from trident.base.writes import WriteManifest
-from trident.coordinators.decided import Diverted
+from trident.coordinators.decided import Decision, Diverted
 from trident.coordinators.planned import Plan
 from trident.state.staged import AppliedUpdates, WrittenUpdates
 
@@ -45,6 +45,8 @@ class Pin:
     dead_letters: tuple[DeadLetter, ...] = field(default=(), repr=False)
     diverts: tuple[Diverted, ...] = ()
     """What held decisions of a person took out of this attempt, by state."""
+    reapply: Decision | None = None
+    """Of a txid that puts diverted rows back: the decision to do so, which is recorded with it."""
 
     @property
     def txid(self) -> int:

@@ -27,6 +27,7 @@ from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
     from trident.state.plainly import WritesPlainly
+    from trident.state.putting_back import PutsBack
     from trident.state.sifting import Sifts
     from trident.state.target import Target
 
@@ -282,6 +283,7 @@ class Capabilities:
     writing: WritableByTasks | None = None
     diverting: Divertible | None = None
     sifting: Sifts | None = None
+    putting_back: PutsBack | None = None
     querying: Queryable | None = None
     counting: CountsRows | None = None
     ending: EndsOlder | None = None

@@ -34,7 +34,7 @@ def given_in(path: Path) -> list[str]:
 
 def test_commands_are_written_in_one_place_only() -> None:
     command = re.compile(
-        r"trident (reset|undo|retry|divert|drop|forget|evolve|activate|deactivate|rebalance|kill)\b"
+        r"trident (reset|undo|retry|divert|reapply|drop|forget|evolve|activate|deactivate|rebalance|kill)\b"
         r"|--states|--ledger-lost"
     )
     for path in product_files():

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from trident.managing.evolving import evolve
     from trident.managing.forgetting import forget
     from trident.managing.lifecycle import activate, deactivate, kill, rebalance
+    from trident.managing.reapplying import reapply
     from trident.managing.resets import reset
     from trident.operations.aggregators.base import Aggregation
     from trident.operations.aggregators.by_row import Aggregator, Reducer
@@ -144,6 +145,7 @@ _MODULES = {
     "trident.language.first": ("FirstN",),
     "trident.language.grouped": ("GroupedStream",),
     "trident.managing.lifecycle": ("activate", "deactivate", "kill", "rebalance"),
+    "trident.managing.reapplying": ("reapply",),
     "trident.managing.resets": ("reset",),
     "trident.local.session": ("local_session",),
     "trident.engine.recommended": ("recommended_options",),
@@ -246,6 +248,7 @@ __all__ = [
     "forget",
     "kill",
     "local_session",
+    "reapply",
     "rebalance",
     "recommended_options",
     "reset",

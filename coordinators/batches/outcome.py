@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from trident.base.ranges import RangeManifest
-from trident.coordinators.decided import Diverted
+from trident.coordinators.decided import Decision, Diverted
 from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
 from trident.coordinators.planned import Plan
 from trident.state.staged import AppliedUpdates, StagedUpdates, WrittenUpdates
@@ -29,6 +29,8 @@ class Outcome:
     """What the work in the turn is made of; nothing of it is pinned."""
     turn_ms: int = 0
     """How long that work took; 0 of a topology that has none."""
+    reapply: Decision | None = None
+    """Of a txid that puts diverted rows back: the decision to do so."""
 
     @property
     def records(self) -> int:
@@ -46,7 +48,7 @@ class Outcome:
             StatePin(name, updates.count, updates.writes if isinstance(updates, WrittenUpdates) else ())
             for name, updates in self.updates.items()
         )
-        return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
+        return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts, self.reapply)
 
     def commit(self, commit_ms: int) -> Commit:
         """Return the record of the finished txid, whose turn took so long."""

@@ -14,7 +14,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from trident.base.advice import DIVERT
+from trident.base.advice import DIVERT, REAPPLY
 from trident.base.errors import RefusedError, RetryableError, TridentError
 from trident.base.identity import BatchId
 from trident.coordinators.batches.trying import sift_beside, sift_first
@@ -187,9 +187,14 @@ def _tell(batch: BatchId, name: str, parted: Parted) -> None:
             all_rows,
         )
         return
+    back = f"{REAPPLY} {batch.txid} --state {shlex.quote(name)} puts it back, once, when the cause is mended"
     if parted.kept.num_rows:
-        _log.warning("%s: %s; what is refused is kept in trident_diverted", where, parted.found)
+        _log.warning("%s: %s; what is refused is kept in trident_diverted: %s", where, parted.found, back)
         return
     _log.warning(
-        "%s: %s; so all %d are taken out and kept in trident_diverted", where, parted.found, parted.refused.num_rows
+        "%s: %s; so all %d are taken out and kept in trident_diverted: %s",
+        where,
+        parted.found,
+        parted.refused.num_rows,
+        back,
     )

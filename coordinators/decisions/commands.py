@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.decided import Decision, ForgottenTables, ResetDecision
+from trident.coordinators.decided import Decision, ForgottenTables, ResetDecision, RowsOf
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.forgetting import AgreeToForget, agree_to_forget, decide_forget
 from trident.coordinators.decisions.leasing import leased
+from trident.coordinators.decisions.reapplying import AgreeToReapply, agree_to_reapply, decide_reapply
 from trident.coordinators.decisions.renaming import AgreeToRename, Version, agree_to_rename, decide_rename
 from trident.coordinators.decisions.taking_back import AgreeToUndo, WaysBack, agree_to_undo
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
@@ -58,6 +59,26 @@ def decide_topology(
     ):
         ways = WaysBack(partial(opened_sources, spouts or {}), agree)
         return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, ways)
+
+
+def reapply_rows(
+    spec: TopologySpec,
+    targets: Mapping[str, OpensTarget],
+    ledger: Ledger,
+    wanted: RowsOf,
+    options: RunOptions,
+    agree: AgreeToReapply = agree_to_reapply,
+) -> Decision:
+    """Put diverted rows back into their state, once; returns the decision.
+
+    `agree` hears what it is about to do while nothing is changed, and ends it by raising. Raises LeaseHeldError while a
+    coordinator runs the topology, and what `decide_reapply` raises.
+    """
+    with (
+        opened(ledger, {}, targets, options.timeouts) as parts,
+        leased(ledger, spec.name, options) as (epoch, repeater),
+    ):
+        return decide_reapply(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, agree)
 
 
 def drop_from_topology(

@@ -18,7 +18,7 @@ from typing import Protocol
 from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
 from trident.base.timeouts import Timeouts
-from trident.coordinators.decided import Decision, Diverted, LeftBehind, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, Diverted, LeftBehind, Refusal, ResetDecision, TakenOut
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.lifecycle import Given, Reply, Sent
@@ -138,7 +138,8 @@ class Ledger(Protocol):
 
         Copies and applies of the states beside the ledger are in the same transaction, before the fence;
         repeated after a lost answer it finds the pin, and what they do then is rolled back. The diverts
-        that the plan names must be in the pin, here and in `commit_together`; they are finished with it.
+        that the plan names must be in the pin, here and in `commit_together`; they are finished with it. So must the
+        decision that puts diverted rows back: it is recorded here, and refused where these rows are back.
         """
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
@@ -221,6 +222,12 @@ class Ledger(Protocol):
         done. Raises MismatchError where nobody refused the pinned attempt, or rows would be left over.
         """
 
+    def taken_out(self, owner: Owner, epoch: Epoch, txid: int, states: Collection[str]) -> TakenOut | None:
+        """Return the rows that were taken out of a txid of a state that had one of these names; changes nothing.
+
+        Those of this incarnation, or else, where an earlier one has some, these. None where nobody has any.
+        """
+
     def divert_waiting(
         self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
     ) -> None:
@@ -230,7 +237,7 @@ class Ledger(Protocol):
         """Take back the pin of a txid that every state has undone; finishes the decision.
 
         Its attempt and all later ones are dropped; its dead letters and diverted rows go, since its
-        records will be read again.
+        records will be read again. Rows that it has put back may be put back again.
         """
 
     def drop(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:

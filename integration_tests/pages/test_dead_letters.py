@@ -44,3 +44,32 @@ def test_what_does_not_decode_is_set_aside_and_sent_again(
     walking.shell(RUN)
     assert sums_in(ledger) == sums_of([*GOOD, ("bob", 20), ("cyd", 30)])
     exec(set_aside.compiled(), {})
+
+
+def test_what_a_state_refuses_is_set_aside_and_put_back_once_that_is_mended(
+    spark: SparkSession, servers: Topics, walk: Callable[[str], Walk]
+) -> None:
+    walking = walk("docs/howto/dead-letters.md")
+    walking.names = {"jobs/payments.py": "payments.py", " 17 ": " 2 "}
+    ledger = os.environ["TRIDENT_LEDGER"]
+    servers.make("payments", partitions=1)
+    write(walking, payments_of(1))
+    send(encoded(GOOD), 1)
+    walking.shell(RUN)
+    walking.sql("ALTER TABLE balances ADD CONSTRAINT small CHECK (total < 100)")
+    more = [("ann", 100), ("bob", 1)]
+    send(encoded(more), 1)
+    walking.shell(RUN, Exit.NEEDS_DECISION)
+
+    _, divert, put_back = walking.blocks("sh")
+    walking.shell(divert.text.splitlines()[0])
+    walking.shell(RUN)
+    assert sums_in(ledger) == sums_of([*GOOD, more[1]])
+    walking.shell(put_back.text, Exit.FAILED)
+    assert "constraint 'small'" in walking.complained
+    walking.sql("ALTER TABLE balances DROP CONSTRAINT small")
+    walking.do(put_back)
+    assert "1 row of state balances was taken out of txid 2 of" in walking.asked[-1]
+    assert sums_in(ledger) == sums_of([*GOOD, *more])
+    walking.shell(RUN)
+    assert sums_in(ledger) == sums_of([*GOOD, *more])

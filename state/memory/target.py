@@ -54,12 +54,14 @@ class MemoryTarget:
         def under(other: str) -> MemoryTarget:
             return MemoryTarget(database, other, kind, layout, beside_ledger=beside_ledger, rows=rows, draw_id=draw_id)
 
+        sifting = None if rows is not None else MemorySifting(database, self, self._conform, lambda: self._layout)
         self._capabilities = Capabilities(
             beside=self if beside_ledger else None,
             undoing=MemoryUndoing(place),
             resetting=MemoryResetting(place),
             diverting=self,
-            sifting=None if rows is not None else MemorySifting(database, self, self._conform),
+            sifting=sifting,
+            putting_back=sifting,
             querying=MemoryQuerying(place, lambda: self._layout),
             evolving=self,
             forgetting=MemoryForgetting(place),

@@ -15,6 +15,7 @@ from trident.base.identity import BatchId
 from trident.base.looking import rolled_back
 from trident.state.capabilities import SharesTransaction, Transaction
 from trident.state.databases.base import SqlTransaction
+from trident.state.layout import StateLayout
 from trident.state.rows import conform
 from trident.state.sifting import Sifted, Verdict, sift
 from trident.state.staged import HeldUpdates
@@ -30,7 +31,7 @@ class _EndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableSifting:
-    """See `Sifts`; `applying` is the target itself, whose own statements decide."""
+    """See `Sifts` and `PutsBack`; `applying` is the target itself, whose own statements decide."""
 
     place: TablePlace
     applying: SharesTransaction
@@ -47,6 +48,25 @@ class TableSifting:
             action(transaction)
 
         rolled_back(self.place.database.transaction(), try_marked)
+
+    @property
+    def layout(self) -> StateLayout:
+        """The columns of the table, in their order."""
+        return self.place.shape.layout
+
+    def try_rows(self, batch: BatchId, rows: pa.Table) -> None:
+        """Merge all of them, with what waits for the COMMIT."""
+        applying = self.applying
+        ready = applying.ready(batch, HeldUpdates(rows))
+
+        def merge(transaction: Transaction) -> None:
+            applying.copy_in(transaction, batch, ready)
+            applying.apply_in(transaction, batch, ready)
+            if applying.run_deferred_in(transaction, of_all=False):
+                applying.run_deferred_in(transaction, of_all=True)
+                applying.check_stored_in(transaction, batch, ready)
+
+        self.try_in(batch, merge)
 
     def sift(self, batch: BatchId, rows: pa.Table, before: Callable[[Transaction], None], most: int) -> Sifted:
         """Try parts of the rows; users' functions run once, over all of them, before the transaction."""

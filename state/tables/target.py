@@ -67,6 +67,7 @@ class TableTarget(SqlTarget):
         def under(other: str) -> TableTarget:
             return TableTarget(database, dialect, other, shape, shared, timeouts, writing, let_write)
 
+        sifting = TableSifting(place, self)
         self._capabilities = Capabilities(
             beside=self if shared else None,
             undoing=TableUndoing(place),
@@ -74,7 +75,8 @@ class TableTarget(SqlTarget):
             trying=TableTrying(place),
             writing=writing,
             diverting=self,
-            sifting=TableSifting(place, self),
+            sifting=sifting,
+            putting_back=sifting,
             querying=TableQuerying(place),
             counting=TableCounting(place),
             evolving=place,

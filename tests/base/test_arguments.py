@@ -341,6 +341,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "retry": (trident.retry, DECIDING),
     "undo": (trident.undo, DECIDING),
     "divert": (trident.divert, {**DECIDING, "state": "s", "rows_lost": False}),
+    "reapply": (trident.reapply, {**DECIDING, "state": "s"}),
     "drop": (trident.drop, {"topology": Topology("t"), "ledger": MemoryLedger(), "name": "s"}),
     "forget": (
         trident.forget,

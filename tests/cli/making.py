@@ -30,6 +30,7 @@ class SceneTopology(Topology):
             targets=self._plan.targets,
             spouts=self._streams,
             ends=(),
+            stages=SimpleNamespace(shown=frozenset()),
             level=self._plan.level,
         )
 

@@ -614,6 +614,8 @@ ELSEWHERE = {
     "coordinators/batches/runner.py DIVERT": 1,
     # tests/coordinators/test_diverting_what_is_held.py::test_nothing_is_taken_out_is_said_with_what_takes_all
     "coordinators/batches/sifting.py DIVERT": 1,
+    # tests/coordinators/test_reapplying.py::test_the_log_names_what_puts_the_rows_back
+    "coordinators/batches/sifting.py REAPPLY": 1,
     # integration_tests/state/test_states_that_refer.py::test_a_row_that_an_undo_needs_leaves_one_way
     "coordinators/holding/carrying_out.py RESET_CLEARING": 1,
     # tests/coordinators/test_levels_kept.py, tests/doctor/test_examining.py

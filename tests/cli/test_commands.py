@@ -117,6 +117,29 @@ def test_divert_goes_on(scene, capsys):
     assert [row["kind"] for row in story["decisions"]] == ["divert refused"]
 
 
+def test_reapply_asks_puts_the_rows_back_and_says_so_once(scene, capsys):
+    scene.be_refused()
+    named = write_module(scene)
+    ended(capsys, "divert", named, "3", "--state", "totals", "--yes")
+    scene.go_on()
+    words = ["reapply", named, "3", "--state", "totals"]
+    asked = CliRunner().invoke(app, words, input="n\n")
+    assert asked.exit_code == 4
+    assert "1 row of state totals was taken out of txid 3 of payments" in asked.output
+    assert run([*words, "--yes"]) == 1
+    said = capsys.readouterr().err
+    assert "refuses the rows of txid 3 still" in said
+    assert "Mend the cause, then give the same command again" in said
+    scene.mend()
+    code, (done,) = ended(capsys, *words, "--yes")
+    assert (code, done["decided"], done["txid"], done["put_back_of"], done["rows"]) == (0, "reapply", 4, 3, 1)
+    assert scene.rows("totals") == scene.topic.expected()
+    assert run([*words, "--yes"]) == 1
+    assert "txid 4 has put these rows back, and nothing is left to do" in capsys.readouterr().err
+    _, (story,) = ended(capsys, "show", "payments", "4")
+    assert [row["kind"] for row in story["decisions"]] == ["reapply"]
+
+
 def test_divert_takes_all_rows_where_that_is_said(scene, capsys):
     scene.be_refused()
     named = write_module(scene)
@@ -488,14 +511,14 @@ def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path,
 def test_it_is_a_program():
     answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
     commands = ["list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop", "forget", "evolve"]
-    for command in [*commands, "activate", "deactivate", "rebalance", "kill"]:
+    for command in [*commands, "reapply", "activate", "deactivate", "rebalance", "kill"]:
         assert command in answer.stdout
 
 
 def test_the_commands_that_error_texts_name_exist():
     named = [text for name, text in vars(advice).items() if name.isupper()]
     found = {command for text in named for command in re.findall(r"trident (\w+) ?", text)}
-    assert found == {"reset", "undo", "retry", "divert", "drop", "forget", "evolve", "activate"}
+    assert found == {"reset", "undo", "retry", "divert", "reapply", "drop", "forget", "evolve", "activate"}
     for command in found:
         answer = CliRunner().invoke(app, [command, "--help"])
         assert answer.exit_code == 0

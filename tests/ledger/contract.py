@@ -33,6 +33,7 @@ from tests.ledger.making import (
     taken_over,
     with_messages,
 )
+from tests.ledger.reapplying_contract import ReapplyingContract
 from tests.ledger.renaming_contract import RenamingContract
 from tests.ledger.taking_back_contract import TakingBackContract
 from tests.ledger.view_contract import ViewContract
@@ -990,6 +991,7 @@ class LedgerContract(
     RetentionContract,
     ResetContract,
     DecisionContract,
+    ReapplyingContract,
     TakingBackContract,
     ForgettingLedgerContract,
     LifeCycleContract,

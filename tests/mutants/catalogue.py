@@ -20,6 +20,7 @@ from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.owning import OWNING
 from tests.mutants.preparing import PREPARING
 from tests.mutants.queues import QUEUES
+from tests.mutants.reapplying import REAPPLYING
 from tests.mutants.received import RECEIVED
 from tests.mutants.renaming import RENAMING
 from tests.mutants.reporting import REPORTING
@@ -2920,6 +2921,7 @@ MUTANTS = (
     *REPORTING,
     *TURNING,
     *DIVERTING,
+    *REAPPLYING,
     *ASKING,
     *AUDITING,
     *TREES,

@@ -8,7 +8,7 @@ from importlib.metadata import version
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
-from trident.cli import commanding, deciding, evolving, examining, forgetting, reading, reporting, running
+from trident.cli import commanding, deciding, evolving, examining, forgetting, reading, reapplying, reporting, running
 from trident.cli.exits import Exit
 from trident.cli.output import complain
 
@@ -38,6 +38,7 @@ def _options(
 reading.register(app)
 reporting.register(app)
 deciding.register(app)
+reapplying.register(app)
 forgetting.register(app)
 evolving.register(app)
 commanding.register(app)

@@ -30,6 +30,7 @@ from trident.coordinators.holding.starts import start_policy
 from trident.coordinators.ledger.rules.decisions import check_decision
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.managing.deciding import undo_if_agreed
+from trident.managing.reapplying import may_be_put_back
 from trident.managing.resets import reset_if_agreed
 from trident.spouts.base import Start
 
@@ -102,6 +103,9 @@ def divert(
     if kept:
         rows = f"{kept} of its rows are" if kept > 1 else "1 of its rows is"
         note = f"{rows} kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
+        if may_be_put_back(loaded.compile(), state):
+            back = f"trident reapply {shlex.quote(topology)} {txid} --state {shlex.quote(state)}"
+            note += f"; once the cause is mended {back} puts them back"
     _say(decision, loaded.name, f"{note}; start the topology", as_json)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision, Diverted
+from trident.coordinators.decided import Decision, Diverted, TakenOut
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.memory import decisions
+from trident.coordinators.ledger.memory import decisions, reapplying
 from trident.coordinators.ledger.memory.rows import Rows
 from trident.coordinators.pinned import StatePin
 from trident.state.memory.database import MemoryDatabase
@@ -33,6 +33,12 @@ class MemoryDiverting:
             tables = Rows(transaction)
             entry = tables.fenced(owner.topology, epoch)
             tables.put(decisions.parted(tables, entry, owner, epoch, decision, rows, kept))
+
+    def taken_out(self, owner: Owner, epoch: Epoch, txid: int, states: Collection[str]) -> TakenOut | None:
+        """Return the rows that were taken out of a txid of a state that had one of these names."""
+        with self._database.transaction() as transaction:
+            tables = Rows(transaction)
+            return reapplying.taken_out(tables, tables.fenced(owner.topology, epoch), owner, txid, states)
 
     def divert_waiting(
         self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep

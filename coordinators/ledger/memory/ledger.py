@@ -16,7 +16,7 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.memory import decisions, lifecycle, reporting, taking_back
+from trident.coordinators.ledger.memory import decisions, lifecycle, reapplying, reporting, taking_back
 from trident.coordinators.ledger.memory.beginnings import reborn, registered
 from trident.coordinators.ledger.memory.cleaning import clean_up
 from trident.coordinators.ledger.memory.diverting import MemoryDiverting
@@ -196,6 +196,7 @@ class MemoryLedger(MemoryDiverting, ForgetsTopologies):
                 step(transaction)
             check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
+            entry = reapplying.with_reapply(rows, entry, owner, epoch, pin)
             rows.put(with_pin(rows, entry, owner, pin))
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
@@ -228,6 +229,7 @@ class MemoryLedger(MemoryDiverting, ForgetsTopologies):
                 step(transaction)
             check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
+            entry = reapplying.with_reapply(rows, entry, owner, epoch, pin)
             entry = with_pin(rows, entry, owner, pin)
             rows.put(with_done(rows, entry, epoch, commit.timed(took_ms), self._clock.monotonic()))
 
@@ -297,7 +299,7 @@ class MemoryLedger(MemoryDiverting, ForgetsTopologies):
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.fenced(owner.topology, epoch)
-            rows.put(decisions.unpinned(rows, entry, owner, decision))
+            rows.put(reapplying.without_reapply(decisions.unpinned(rows, entry, owner, decision), decision))
 
     def drop(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take a state or sink out of what is known of the topology."""

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from trident.base.clock import Clock
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.ledger.memory.reporting import errors_of, recent_of, row_of, said
 from trident.coordinators.ledger.memory.rows import Entry, Finished, KeptLoss, Rows, changed
 from trident.coordinators.ledger.rules.lifecycle import KeptCommand
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
+from trident.coordinators.ledger.rules.reapplying import is_about
 from trident.coordinators.ledger.rules.renaming import renamed_in_words
 from trident.coordinators.ledger.view import (
     AttemptRow,
@@ -182,7 +184,7 @@ class _Kept:
             losses=tuple(row for row in self.losses() if row.txid == txid),
             dead_letters=tuple(row for row in self.dead_letters() if row.txid == txid),
             refusals=tuple(row for row in self._refusals() if row.txid == txid),
-            decisions=tuple(row for row in self._decisions() if row.txid == txid),
+            decisions=self._decisions(txid),
             diverted=tuple(row for row in self._diverted() if row.txid == txid),
         )
 
@@ -218,10 +220,11 @@ class _Kept:
 
     def _settled_by(self, epoch: int, incarnation: str) -> str | None:
         """Return what was decided next after an epoch: a decision settles all refusals before it."""
-        after = [(e, d) for e, d in self.entry.decisions.items() if e > epoch and d.incarnation == incarnation]
+        known = ((e, d) for e, d in self.entry.decisions.items() if d.decision.kind is not DecisionKind.REAPPLY)
+        after = [(e, d) for e, d in known if e > epoch and d.incarnation == incarnation]
         return min(after, key=lambda item: item[0])[1].decision.kind.value if after else None
 
-    def _decisions(self) -> tuple[DecisionRow, ...]:
+    def _decisions(self, txid: int) -> tuple[DecisionRow, ...]:
         return tuple(
             DecisionRow(
                 topology=self._name,
@@ -238,6 +241,7 @@ class _Kept:
                 void=decided.void,
             )
             for epoch, decided in sorted(self.entry.decisions.items(), key=lambda item: item[0])
+            if is_about(decided.decision, txid)
         )
 
     def _diverted(self) -> tuple[DivertedRow, ...]:

@@ -44,11 +44,12 @@ def check_decision(
 ) -> None:
     """Refuse a decision about what is done, what nobody refused, or another attempt than the one there is.
 
-    A drop, a rename or a forget is none: it is about what is done (`check_drop`).
+    A drop, a rename or a forget is none: it is about what is done (`check_drop`). Nor is a reapply, which its pin
+    carries (`check_reapplied`).
 
     `pinned` are the txid and the attempt of what is pinned.
     """
-    if decision.kind.is_of_topology or decision.kind is DecisionKind.FORGET:
+    if decision.kind.is_of_topology or decision.kind in (DecisionKind.FORGET, DecisionKind.REAPPLY):
         raise _refused(decision, "it is no decision about a txid")
     if decision.txid <= done:
         raise _refused(decision, f"txid {done} is done")

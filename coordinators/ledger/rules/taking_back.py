@@ -11,6 +11,7 @@ from dataclasses import replace
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, Refusal
 from trident.coordinators.last_done import LastDone
+from trident.coordinators.ledger.rules.reapplying import put_back_by
 from trident.coordinators.planned import Plan, SpoutRange
 
 
@@ -59,6 +60,9 @@ def _problems(found: LastDone) -> Iterator[str]:
         yield f"the ledger has let go of the plan of txid {plan.txid - 1}, which it follows on"
     if plan.losses:
         yield "it has recorded that offsets were lost"
+    rows = put_back_by(plan)
+    if rows is not None:
+        yield f"it has put the rows back that were taken out of txid {rows}: no stream has these to be read again"
     if plan.received or plan.timers:
         yield "it has messages, or was due at a time: these don't come again"
     if pin.dead_letters or found.dead_letters:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, Row, select
 
 from trident.base.identity import Owner
-from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, StopKind
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, RowsOf, StopKind
 from trident.coordinators.ledger.sql.many_rows import read_many
 from trident.coordinators.ledger.sql.tables import DECISION, DIVERTED, REFUSAL
 
@@ -47,10 +49,18 @@ def read_decisions(connection: Connection, owner: Owner, done: int) -> tuple[Dec
             DECISION.c.incarnation == owner.incarnation,
             DECISION.c.txid > done,
             DECISION.c.finished_at.is_(None),
+            DECISION.c.kind != DecisionKind.REAPPLY.value,  # its pin has carried it out
         )
         .order_by(DECISION.c.epoch)
     )
     return tuple(decision_of(row) for row in rows)
+
+
+def read_reapplies(connection: Connection, topology: str, txid: int) -> Sequence[Row[tuple[object, ...]]]:
+    """Return the decisions by which rows of a txid were put back, oldest first."""
+    named = DECISION.c.kind == DecisionKind.REAPPLY.value, DECISION.c.state.like(f"{RowsOf(txid, '')}%")
+    found = select(DECISION).where(DECISION.c.topology == topology, *named).order_by(DECISION.c.epoch)
+    return connection.execute(found).all()
 
 
 def read_forgetting(connection: Connection, topology: str) -> Decision | None:

@@ -13,33 +13,34 @@ from trident.base.identity import Epoch, Owner
 from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.last_done import LastDone
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.rules import commits
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
 from trident.coordinators.ledger.sql import (
     batch_writes,
-    decision_reads,
     decision_writes,
     epochs,
     exclusions,
     lifecycle,
     planning,
     reads,
+    reapplying,
     registration,
     reporting,
     resets,
     retention,
     taking_back,
 )
+from trident.coordinators.ledger.sql.diverting import SqlDiverting
 from trident.coordinators.ledger.sql.forgetting import ForgetsTopologies
 from trident.coordinators.ledger.sql.messages import read_done_ids
 from trident.coordinators.ledger.sql.opening import migrate, open_database
 from trident.coordinators.ledger.sql.presence import Presence
 from trident.coordinators.ledger.sql.viewing import SqlLedgerView, check_readable
 from trident.coordinators.lifecycle import Given, Reply, Sent
-from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
+from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
@@ -47,7 +48,7 @@ from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
-class SqlLedger(ForgetsTopologies):
+class SqlLedger(SqlDiverting, ForgetsTopologies):
     """What `PostgresLedger` and `SqliteLedger` share; see `Ledger` for what each method guarantees."""
 
     def __init__(self, database: SqlDatabase, presence: Presence, where: str) -> None:
@@ -161,6 +162,7 @@ class SqlLedger(ForgetsTopologies):
             planning.check_pin(connection, owner, epoch, progress, pin)
             batch_writes.write_pin(connection, owner, epoch, pin)
             decision_writes.write_diverts(connection, owner, pin, progress)
+            reapplying.write_reapply(connection, owner, epoch, pin, progress, is_done=False)
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
         """Record that every state has the pinned txid."""
@@ -173,6 +175,7 @@ class SqlLedger(ForgetsTopologies):
                 connection = transaction.connection
                 plan = reads.read_pinned_plan(connection, owner, progress, commit.txid, commit.attempt)
                 batch_writes.write_done(connection, owner, epoch, commit, plan)
+                reapplying.finish_reapply(connection, owner, plan, commit)
 
     def commit_together(
         self,
@@ -196,6 +199,7 @@ class SqlLedger(ForgetsTopologies):
                 planning.check_pin(transaction.connection, owner, epoch, progress, pin)
                 batch_writes.write_together(transaction.connection, owner, epoch, pin, commit.timed(took_ms))
                 decision_writes.write_diverts(transaction.connection, owner, pin, progress)
+                reapplying.write_reapply(transaction.connection, owner, epoch, pin, progress, is_done=True)
         except _AlreadyDone:
             return
 
@@ -236,30 +240,11 @@ class SqlLedger(ForgetsTopologies):
         with self._migrated(owner.topology, epoch) as transaction:
             taking_back.take_back(transaction.connection, owner, epoch, decision)
 
-    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
-        """Keep one state's staged rows of the pinned txid and take them out of its pin."""
-        with self._migrated(owner.topology, epoch) as transaction:
-            decision_writes.divert(transaction.connection, owner, epoch, decision, rows)
-
-    def divert_refused(
-        self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str], kept: StatePin
-    ) -> None:
-        """Record that some rows of the pinned txid are taken out, and take them out."""
-        with self._migrated(owner.topology, epoch) as transaction:
-            decision_writes.divert_refused(transaction.connection, owner, epoch, decision, rows, kept)
-
-    def divert_waiting(
-        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
-    ) -> None:
-        """Keep rows that a sink has not sent, and take them out of it."""
-        with self._migrated(owner.topology, epoch) as transaction:
-            decision_writes.divert_waiting(transaction.connection, owner, epoch, txid, attempt, diverted)
-            divert_in(transaction)
-
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""
         with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.unpin(transaction.connection, owner, epoch, decision)
+            reapplying.void_reapply(transaction.connection, owner, decision)
 
     def drop(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take a state or sink out of what is known of the topology."""
@@ -310,11 +295,6 @@ class SqlLedger(ForgetsTopologies):
         """Return all dead letters of a topology."""
         with self._database.transaction() as transaction:
             return exclusions.read_dead_letters(transaction.connection, topology)
-
-    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
-        """Return the rows that decisions took out of txids, with the txid, by state."""
-        with self._database.transaction() as transaction:
-            return decision_reads.read_diverted(transaction.connection, topology)
 
     @contextmanager
     def _as_it_is(self) -> Iterator[Connection]:

@@ -13,7 +13,7 @@ from trident.base.identity import Owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
 from trident.coordinators.ledger.rules.renaming import renamed_in_words
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting, read_refusal
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting, read_reapplies, read_refusal
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import (
     plan_of,
@@ -253,9 +253,13 @@ def _story(connection: Connection, topology: str, txid: int) -> TxidStory:
         losses=tuple(_filled(LossRow, row) for row in kept(LOSS)),
         dead_letters=tuple(_filled(DeadLetterRow, row) for row in kept(DEAD_LETTER)),
         refusals=tuple(_filled(RefusalRow, row) for row in kept(REFUSAL)),
-        decisions=tuple(_filled(DecisionRow, row, is_finished=row.finished_at is not None) for row in kept(DECISION)),
+        decisions=tuple(_decision(row) for row in (*kept(DECISION), *read_reapplies(connection, topology, txid))),
         diverted=tuple(_filled(DivertedRow, row) for row in kept(DIVERTED)),
     )
+
+
+def _decision(row: Row[tuple[object, ...]]) -> DecisionRow:
+    return _filled(DecisionRow, row, is_finished=row.finished_at is not None)
 
 
 def _losses(connection: Connection, topology: str) -> tuple[LossRow, ...]:
