@@ -170,7 +170,7 @@ def test_the_raw_form_and_an_id_in_a_header(rabbitmq: LocalRabbit, queue: str) -
 @pytest.mark.parametrize(
     ("id_", "said"),
     [
-        (None, "has no message_id.*horizon=0"),
+        (None, "has no message_id.*horizon = 0"),
         ("", "is empty"),
         ("a\0b", "no text that every store holds"),
     ],
