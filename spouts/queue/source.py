@@ -142,7 +142,8 @@ class AckingSource(HeldRowsSource):
             room = 0 if self._pending.is_closed else self._spout.max_batch_size - (self._pending.stop - position)
         instance = self._instance or self._start()
         self._give_back(failed)
-        has_answered = not self._has_failed or instance.wait_for_first(_FIRST_ANSWER_S)
+        # one that is not active has nothing to say
+        has_answered = not (self._has_failed and self._is_active) or instance.wait_for_first(_FIRST_ANSWER_S)
         self._take_in(instance.take(room))
         self._check(instance)
         if not has_answered:  # else each one that takes so long to fail would be the first that does

@@ -67,6 +67,9 @@ class Scene:
 
     def run_before_refusal(self) -> None:
         run(self.job(), self.ledger())
+        self.refuse_large_ones()
+
+    def refuse_large_ones(self) -> None:
         with sqlite3.connect(self.file("totals")) as connection:
             connection.execute(
                 f"CREATE TRIGGER small BEFORE INSERT ON totals WHEN NEW.account = 'big' AND NEW.total > {LIMIT} "

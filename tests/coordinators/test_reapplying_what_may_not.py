@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -11,7 +12,8 @@ import pytest
 import trident
 from tests.coordinators import test_receiving_decisions as receiving
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_decisions import SHORTCUT, Scene, dying_at
+from tests.coordinators.other_columns import FIRST, GROWN, _in
+from tests.coordinators.test_decisions import APART, MIXED, SHORTCUT, Scene, dying_at
 from tests.coordinators.test_outbox_lives import Life
 from tests.coordinators.test_reapplying import reapply
 from tests.coordinators.test_renaming import Renamed
@@ -24,6 +26,7 @@ from trident.coordinators.decided import Decision, DecisionKind, RowsOf
 from trident.coordinators.decisions.commands import decide_topology, reapply_rows
 from trident.coordinators.decisions.reapplying import why_not_in
 from trident.coordinators.decisions.wanted import WantedDecision
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.registered import LEVEL, TopologySpec
 from trident.state import BackingMapState, MemoryState, SqliteState
@@ -173,6 +176,65 @@ def test_a_version_that_adds_something_starts_first(tmp_path):
     with pytest.raises(MismatchError, match="adds something that has never run: start it first"):
         reapply_rows(plan.spec, plan.targets, scene.ledger(), RowsOf(3, "totals"), OPTIONS)
     reapply(scene)
+    assert scene.rows("totals") == scene.topic.expected()
+
+
+def with_columns(scene, layout):
+    """Return the version whose second state has these columns."""
+
+    def made(request, result):
+        updates = {name: _in(layout, made) if name == "totals" else made for name, made in result.updates.items()}
+        return replace(result, updates=updates)
+
+    states = scene.states()
+    plan = make_job(scene.topic, *states, meddle=made).plan()
+    said = {
+        "kind": states[1].kind.value,
+        "keys": ", ".join(f"{key.name} {key.type}" for key in layout.keys),
+        "values": ", ".join(f"{value.name} {value.type} {value.merge.value}" for value in layout.values),
+    }
+    specs = {**plan.spec.states, "totals": {**states[1].description(), **said}}
+    spec = replace(plan.spec, states=specs)
+    opens = {**plan.targets}
+    opens["totals"] = partial(states[1].open, layout)
+    return replace(plan, spec=spec, targets=opens)
+
+
+class Versioned(Scene):
+    """A scene whose runs are of a version with these columns."""
+
+    def run_before_refusal(self):
+        self.go_with(FIRST)
+        self.refuse_large_ones()
+
+    def go_with(self, layout):
+        return TopologyRun(with_columns(self, layout), self.ledger(), OPTIONS).run()
+
+    def reapply_with(self, layout):
+        plan = with_columns(self, layout)
+        return reapply_rows(plan.spec, plan.targets, self.ledger(), RowsOf(3, "totals"), OPTIONS)
+
+
+@pytest.mark.parametrize("places", [SHORTCUT, MIXED, APART])
+def test_a_version_that_goes_back_starts_first(tmp_path, places):
+    """The one between has run and pinned nothing: the txid of a reapply would be one that it has not made."""
+    scene = Versioned(tmp_path, places)
+    with pytest.raises(DecisionNeededError):
+        scene.go_with(FIRST)
+    plan = with_columns(scene, FIRST)
+    wanted = WantedDecision(DecisionKind.DIVERT_REFUSED, 3, "totals")
+    decide_topology(plan.spec, plan.targets, scene.ledger(), wanted, OPTIONS)
+    scene.topic.partitions[0] += [("a1", 1), ("new", 1)]
+    scene.go_with(FIRST)
+    scene.mend()
+    scene.go_with(GROWN)
+    with pytest.raises(MismatchError, match="other columns than the one that was started last: start it first"):
+        scene.reapply_with(FIRST)
+    scene.topic.partitions[0] += [("y", 1)]
+    scene.go_with(FIRST)
+    scene.reapply_with(FIRST)
+    scene.topic.partitions[0] += [("y", 1)]
+    scene.go_with(FIRST)
     assert scene.rows("totals") == scene.topic.expected()
 
 

@@ -607,6 +607,18 @@ class FencingContract:
             lambda: ledger.decide(old.owner, old.epoch, RETRY),
             lambda: ledger.divert(old.owner, old.epoch, RETRY, ()),
             lambda: ledger.unpin(old.owner, old.epoch, RETRY),
+            lambda: ledger.last_done(old.owner, old.epoch),
+            lambda: ledger.take_back(old.owner, old.epoch, RETRY),
+            lambda: ledger.divert_refused(old.owner, old.epoch, RETRY, (), pin_of(plan).states[0]),
+            lambda: ledger.taken_out(old.owner, old.epoch, 1, ["new"]),
+            lambda: ledger.drop(old.owner, old.epoch, RETRY),
+            lambda: ledger.decide_forget(old.owner, old.epoch, RETRY),
+            lambda: ledger.let_go_of(old.owner, old.epoch, RETRY, "new"),
+            lambda: ledger.forget(old.owner, old.epoch, RETRY),
+            lambda: ledger.described(old.epoch, "payments"),
+            lambda: ledger.rename(old.owner, old.epoch, RETRY, {"new": "newer"}),
+            lambda: ledger.take_commands(old.owner, old.epoch),
+            lambda: ledger.report(old.owner, old.epoch, []),
         ]
         for call in calls:
             with pytest.raises(FencedError, match=r"epoch 1 is not the stored one \(2\)"):

@@ -208,6 +208,26 @@ def test_a_process_is_told_whether_its_stream_has_begun_in_this_run(is_new: bool
     assert told == [is_new, is_new], "whoever takes the place of one that has died is told the same"
 
 
+def test_a_process_that_follows_a_failed_one_has_nothing_to_say_while_nothing_is_to_be_asked() -> None:
+    """It is deactivated meanwhile, so that it gives nothing and does not say that there is nothing."""
+    instances: list[FakeInstance] = []
+
+    def begin(context: SpoutContext) -> FakeInstance:
+        instances.append(FakeInstance(context))
+        instances[-1].has_answered = len(instances) == 1
+        return instances[-1]
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    source.begin_from({LOG: 0}, {}, {})
+    instances[0].is_gone = True
+    for _ in range(2):
+        with pytest.raises(RetryableError):
+            source.receive({LOG: 0})
+    source.set_active(False)
+    source.receive({LOG: 0})
+    assert len(instances) == 2
+
+
 class Giving(FakeInstance):
     """Gives messages as they are."""
 
