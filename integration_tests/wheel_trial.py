@@ -1,7 +1,7 @@
 """The wheel as a user has it: in environments of its own, with the oldest and the newest Spark: `make wheel-trial`.
 
-What is printed in README and docs is run there, by the tests that run it here: they lie beside the pages in a folder
-that has nothing of the library, so that what they import is what was installed.
+What is printed in README and docs is run there, and the pipelines of a first week, by the tests that run them here:
+they lie beside the pages in a folder that has nothing of the library, so that what they import is what was installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PLACE = ROOT / "build" / "wheel-trial"
 COPIED = ("README.md", "docs", "examples", "tests", "integration_tests", "manual", "docker", "Makefile")
 SETTINGS = ("conftest.py", "pyproject.toml", "constraints.txt", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md")
 FROM_PYPI = ("pytest", "pytest-timeout", "pytest-randomly", "pytest-xdist", "hypothesis", "testcontainers", "grpcio")
-TESTS = ("tests/pages", "integration_tests/pages")
+TESTS = ("tests/pages", "integration_tests/pages", "integration_tests/pipelines")
 ABOUT_THE_REPOSITORY = ("tests/pages/test_messages.py", "tests/pages/test_manual.py", "tests/pages/test_site.py")
 """What these hold the pages to lies beside them in the repository only."""
 

@@ -18,6 +18,7 @@ FOLDERS: Final = {
     "integration_tests/doctor/": 6,
     "integration_tests/dsl/": 12,
     "integration_tests/pages/": 3,
+    "integration_tests/pipelines/": 6,
     "integration_tests/state/": 12,
     "integration_tests/": 8,
     "tests/simulation/": 2,

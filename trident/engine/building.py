@@ -48,6 +48,21 @@ _MAY_NAME_ALL: Final = re.compile(rf"\*|{CONTROL}|identifier", re.IGNORECASE)
 _GUARD: Final = f"CASE WHEN ({CONTROL} IS NULL) THEN "
 _HIDDEN_NAMED: Final = re.compile(rf"(?<!\w)(?:{'|'.join(HIDDEN)})(?!\w)", re.IGNORECASE)
 _WANTED: Final = {"true": "a condition that is true or false", "array(NULL)": "an array"}
+_GENERATOR: Final = "UNSUPPORTED_GENERATOR"
+_OF_GROUPS: Final = (
+    "What is made of several records is an aggregator's: aggregate(total=Sum('amount')) of a batch, "
+    "persistent_aggregate of all"
+)
+_INSTEAD: Final = {
+    _GENERATOR: (
+        "To make several records of one, give flat_map or flat_each the array itself, without F.explode: "
+        "flat_map(name=F.col('names'))"
+    ),
+    "MISSING_GROUP_BY": _OF_GROUPS,
+    "MISSING_AGGREGATION": _OF_GROUPS,
+    "INVALID_WHERE_CONDITION": _OF_GROUPS,
+}
+"""What says here what somebody who comes from Spark has tried to say, by the beginning of Spark's error condition."""
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
 
@@ -131,9 +146,10 @@ def refusal(verb: str, error: PySparkException, fields: Fields) -> Configuration
         return ConfigurationError(f"{verb} needs {_WANTED[guarded['other']]}, but {guarded['given']} is {given}")
     first_line = (error.getMessage() or str(error)).strip().splitlines()[0]
     shown = _GUARDED_INSIDE.sub(r"\g<given>", first_line)
-    if CONTROL in shown:  # a step of Spark's, as it prints itself
-        return ConfigurationError(f"{verb}: Spark refuses the expression ({condition})")
-    return ConfigurationError(f"{verb}: Spark refuses the expression: {shown}")
+    instead = next((f". {way}" for start, way in _INSTEAD.items() if condition.startswith(start)), "")
+    if CONTROL in shown or condition.startswith(_GENERATOR):  # a step of Spark's, as it prints itself
+        return ConfigurationError(f"{verb}: Spark refuses the expression ({condition}){instead}")
+    return ConfigurationError(f"{verb}: Spark refuses the expression: {shown}{instead}")
 
 
 def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:

@@ -43,7 +43,10 @@ def active_session() -> SparkSession:
     try:
         spark = SparkSession.active()
     except PySparkException:
-        raise NoSessionError("there is no active Spark session: make one before the topology's first stream") from None
+        raise NoSessionError(
+            "there is no active Spark session: make one before the topology's first stream, say "
+            "trident.local_session('name')"
+        ) from None
     if not is_classic(spark):
         require_pinned(spark, "the topology can't be built")
         return spark
