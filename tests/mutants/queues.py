@@ -652,6 +652,13 @@ QUEUES: Final = (
         _RESTORED,
     ),
     Mutant(
+        "queue: a process that is not active is not waited for",
+        "spouts/queue/source.py",
+        "not (self._has_failed and self._is_active) or",
+        "not self._has_failed or",
+        _SOURCE,
+    ),
+    Mutant(
         "queue: a note never goes back",
         "spouts/queue/kafka/commits.py",
         "        if self._progress is None or not progress.is_behind(self._progress):",

@@ -17,6 +17,13 @@ _DECIDING: Final = "coordinators/decisions/reapplying.py"
 
 REAPPLYING: Final = (
     Mutant(
+        "a version that goes back starts before it puts rows back",
+        _DECIDING,
+        "any(held.is_other for _, held in seen.added.columns)",
+        "False",
+        (_MAY_NOT,),
+    ),
+    Mutant(
         "rows are put back once",
         _RULES,
         "    if put_back is not None:\n        raise",
