@@ -197,9 +197,8 @@ def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Positi
         raise _refused(wanted, f"there is no such state, there are: {there}")
     if seen.added.is_something:
         raise _refused(wanted, "this version of the topology adds something that has never run: start it first")
-    if any(
-        held.is_other for _, held in seen.added.columns
-    ):  # else the txid that puts them back would be one with what this version has not
+    is_other = any(held.is_other for _, held in seen.added.columns)
+    if is_other:  # the txid that puts them back would be one with columns that this version has not
         raise _refused(wanted, "this version has other columns than the one that was started last: start it first")
     if has_open(seen):
         raise _refused(wanted, "something was decided before and is not finished: start the topology first")
