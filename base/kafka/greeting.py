@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -96,8 +97,11 @@ def _greet(listener: _Listener, context: ssl.SSLContext | None, options: Mapping
     try:
         with closing(_connected(listener, context, seconds)) as sock:
             _first_answer(sock)
+            ask = partial(_asked, sock)
             if options.get("security.protocol", "").startswith("SASL"):
-                _log_in(server, lambda api, body: _asked(sock, api, body), options, listener.name)
+                _log_in(server, ask, options, listener.name)
+            else:
+                _refuse_without_login(server, ask, "SASL_PLAINTEXT" if context is None else "SASL_SSL")
     except ssl.SSLCertVerificationError as error:
         raise _not_trusted(server, error) from None
     except (OSError, EOFError) as error:
@@ -172,6 +176,17 @@ def _log_in(server: str, ask: _Ask, options: Mapping[str, str], host: str) -> No
         raise FatalError(
             f"the Kafka listener at {server} refuses the login ({name}). {_NOTHING}. Correct client options "
             "'sasl.username' and 'sasl.password'"
+        )
+
+
+def _refuse_without_login(server: str, ask: _Ask, protocol: str) -> None:
+    """Raise where a login is asked for: only there a handshake is answered with the mechanisms that it may have."""
+    code, mechanisms = struct.unpack_from(">hi", ask(_HANDSHAKE, _counted(_WITH_PASSWORDS[0].encode())))
+    if code in (0, _UNSUPPORTED_MECHANISM) and mechanisms > 0:
+        raise FatalError(
+            f"the Kafka listener at {server} asks for a login. {_NOTHING}. Set client option 'security.protocol' "
+            f"({protocol}), with 'sasl.mechanism', 'sasl.username' and 'sasl.password', or correct the port in "
+            "bootstrap_servers"
         )
 
 

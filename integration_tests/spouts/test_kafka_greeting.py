@@ -91,6 +91,10 @@ def test_a_wrong_password_is_the_logins_fault(broker: KafkaWithTls) -> None:
     refused(broker.secured, login(WRONG), "refuses the login (PLAIN)", "'sasl.password'")
 
 
+def test_no_login_where_one_is_asked_for(broker: KafkaWithTls) -> None:
+    refused(broker.secured, {}, "asks for a login", "'security.protocol' (SASL_PLAINTEXT)")
+
+
 def test_a_login_in_another_way_than_the_listener_has(broker: KafkaWithTls) -> None:
     other = {**login(WRONG), "sasl.mechanism": "SCRAM-SHA-256"}
     refused(broker.secured, other, "does not take the mechanism SCRAM-SHA-256", "'sasl.mechanism'")

@@ -53,9 +53,16 @@ def answering(handshake: int, login: int) -> Answers:
     return lambda api: codes.get(api, bytes(6))
 
 
+def asking(handshake: int) -> Answers:
+    """Answer a handshake with the one mechanism that logins may have."""
+    return lambda api: struct.pack(">hih", handshake, 1, 5) + b"PLAIN" if api == 17 else bytes(6)
+
+
 @pytest.mark.parametrize(
     ("answers", "options", "named"),
     [
+        (asking(0), {}, "asks for a login. Nothing was read or sent. Set client option 'security.protocol' (SASL_PL"),
+        (asking(33), {"security.protocol": "PLAINTEXT"}, "'sasl.mechanism', 'sasl.username' and 'sasl.password'"),
         (answering(0, 58), LOGIN, "'sasl.username' and 'sasl.password'"),
         (answering(33, 0), LOGIN, "'sasl.mechanism'"),
         (answering(34, 0), LOGIN, "'security.protocol'"),
@@ -76,6 +83,8 @@ def test_what_does_not_fit_is_named_and_stops(answers: Answers, options: Mapping
     [
         (answering(0, 0), LOGIN),
         (answering(0, 0), {}),
+        (answering(33, 0), {}),
+        (answering(34, 0), {}),
         (answering(0, 15), LOGIN),  # no coordinator: it passes by itself
         (answering(7, 0), LOGIN),
         (lambda _: None, LOGIN),
@@ -83,7 +92,18 @@ def test_what_does_not_fit_is_named_and_stops(answers: Answers, options: Mapping
         (lambda _: None, {"security.protocol": "SSL"}),
         (lambda _: b"?", {}),
     ],
-    ids=["let in", "open", "not now", "not yet", "gone", "gone, open", "gone, by TLS", "no Kafka"],
+    ids=[
+        "let in",
+        "open",
+        "open, without a mechanism",
+        "takes no login",
+        "not now",
+        "not yet",
+        "gone",
+        "gone, open",
+        "gone, by TLS",
+        "no Kafka",
+    ],
 )
 def test_what_may_pass_by_itself_is_left_to_the_client(answers: Answers, options: Mapping[str, str]) -> None:
     with listener(answers) as address:
