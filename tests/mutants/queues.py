@@ -14,6 +14,7 @@ _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
 _BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
 _PUT_BACK = ("tests/spouts/queue/test_kafka_put_back.py",)
 _SOURCE = ("tests/spouts/queue/test_source.py",)
+_MOVED = ("tests/spouts/queue/test_kafka_moved.py",)
 _CALLING = ("tests/spouts/queue/test_calling.py",)
 _AHEAD = ("integration_tests/queues/test_rabbitmq_ahead.py",)
 _PROCESS = ("tests/spouts/queue/test_process.py",)
@@ -657,6 +658,41 @@ QUEUES: Final = (
         "not (self._has_failed and self._is_active) or",
         "not self._has_failed or",
         _SOURCE,
+    ),
+    Mutant(
+        "queue: what fails behind a move of its partition is not given again",
+        "spouts/queue/kafka/spout.py",
+        "        if found is None or not self._is_ours(found):\n",
+        "        if found is None:\n",
+        _MOVED,
+    ),
+    Mutant(
+        "queue: what had failed before a move of its partition is not given again",
+        "spouts/queue/kafka/spout.py",
+        "            if found is not None and self._is_ours(found):\n",
+        "            if found is not None:\n",
+        _MOVED,
+    ),
+    Mutant(
+        "queue: who has lost its partitions is not at their end",
+        "spouts/queue/kafka/member.py",
+        "        self._has_joined = False\n        self._fetched",
+        "        self._fetched",
+        _MOVED,
+    ),
+    Mutant(
+        "queue: an answer to another commit is no word on the one that is out",
+        "spouts/queue/kafka/commits.py",
+        "        if frozenset(_places(places)) == self._out:\n",
+        "        if True:\n",
+        _MOVED,
+    ),
+    Mutant(
+        "queue: a place that was not committed is another member's matter behind a move",
+        "spouts/queue/kafka/commits.py",
+        "        self._placed_here -= partitions\n",
+        "        pass\n",
+        _MOVED,
     ),
     Mutant(
         "queue: a note never goes back",
