@@ -82,7 +82,9 @@ def require_known(snapshot: Snapshot, positions: Mapping[str, Position | None]) 
             raise MismatchError(
                 f"state {name!r} belongs to incarnation {position.owner.incarnation} of topology "
                 f"{snapshot.owner.topology!r}, which this ledger has never had: it was filled with another ledger, or "
-                "with one that was lost and made anew. Nothing was changed, and whoever runs with that ledger goes on. "
+                "with one that was lost and made anew, or it was left behind when this one forgot the topology (it is "
+                "given free by hand then: drop its table, and delete its row of trident_applied). Nothing was changed, "
+                "and whoever runs with that ledger goes on. "
                 "Correct the ledger's address, or the state's; two topologies of one name (of two environments, say) "
                 "need places of their own, and where both send to one cluster one of them needs another name. If the "
                 f"ledger is lost for good, stop what runs with it and {RESET_LOST}."
