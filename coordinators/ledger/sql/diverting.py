@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
 
 from trident.base.identity import Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.coordinators.decided import Decision, Diverted, TakenOut
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.sql import decision_reads, decision_writes, reapplying
+from trident.coordinators.ledger.sql.migrated import PartOfLedger
 from trident.coordinators.pinned import StatePin
-from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
-class SqlDiverting:
-    """See `Ledger`."""
-
-    _database: SqlDatabase
-
-    def _migrated(self, topology: str, epoch: Epoch) -> AbstractContextManager[SqlTransaction]:
-        raise NotImplementedError
+class SqlDiverting(PartOfLedger):
+    """The part that keeps diverted rows."""
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection
-from contextlib import AbstractContextManager
 from typing import Final
 
 from sqlalchemy import Connection, delete, func, null, select, update
@@ -25,6 +23,7 @@ from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.births import write_births
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting
 from trident.coordinators.ledger.sql.decision_writes import write_decision
+from trident.coordinators.ledger.sql.migrated import PartOfLedger
 from trident.coordinators.ledger.sql.reads import known_births, lock_fence, lock_progress, read_spec, read_used_up
 from trident.coordinators.ledger.sql.registration import write_spec
 from trident.coordinators.ledger.sql.tables import (
@@ -38,19 +37,12 @@ from trident.coordinators.ledger.sql.tables import (
     SCHEMA,
     TOPOLOGY,
 )
-from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 _STAY: Final = (FENCE, HEARTBEAT, PROGRESS, SCHEMA, TOPOLOGY)
 
 
-class ForgetsTopologies(ABC):
-    """The part of a SQL ledger that lets go of topologies; see `Ledger`."""
-
-    _database: SqlDatabase
-
-    @abstractmethod
-    def _migrated(self, topology: str, epoch: Epoch) -> AbstractContextManager[SqlTransaction]:
-        """Return a transaction that shows for whom it works, with tables of this version."""
+class ForgetsTopologies(PartOfLedger):
+    """The part that lets go of topologies."""
 
     def decide_forget(self, owner: Owner, epoch: Epoch, decision: Decision, nowhere: Collection[str] = ()) -> None:
         """Record the decision to let go of the topology."""
