@@ -339,7 +339,7 @@ class TopologyRun:
         book: PlanBook,
     ) -> BatchCoordinator:
         snapshot, spouts, runner = taken.snapshot, self._topology.spouts, of_level.runner
-        begin_receiving(self._ledger, snapshot, taken.epoch.line, sources, self._repeater)
+        begin_receiving(self._ledger, snapshot, sources, self._repeater)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,

@@ -30,16 +30,11 @@ def used_positions(spout: str, plans: Iterable[Plan], starts: Iterable[StartPosi
     return used
 
 
-def begin_receiving(
-    ledger: Ledger, snapshot: Snapshot, line: str, sources: Mapping[str, Source], repeater: Repeater
-) -> None:
-    """Tell the sources that keep their rows in this process where they begin, and the log what that means.
-
-    `line` is that of the run's epoch.
-    """
+def begin_receiving(ledger: Ledger, snapshot: Snapshot, sources: Mapping[str, Source], repeater: Repeater) -> None:
+    """Tell the sources that keep their rows in this process where they begin, and the log what that means."""
     for name, source in sources.items():
         if isinstance(source, NamesMessages):
-            _begin_named(ledger, snapshot, line, name, source, repeater)
+            _begin_named(ledger, snapshot, name, source, repeater)
     receiving = {name: source for name, source in sources.items() if isinstance(source, ReceivesRows)}
     if not receiving:
         return
@@ -55,9 +50,7 @@ def begin_receiving(
         )
 
 
-def _begin_named(
-    ledger: Ledger, snapshot: Snapshot, line: str, name: str, source: NamesMessages, repeater: Repeater
-) -> None:
+def _begin_named(ledger: Ledger, snapshot: Snapshot, name: str, source: NamesMessages, repeater: Repeater) -> None:
     """Tell a source where all that is done stops, and which of its messages are done or pinned.
 
     Those of the plan that is done are told whatever the horizon: the next plan may have none of them.
@@ -73,7 +66,6 @@ def _begin_named(
     pinned = snapshot.pin.plan.received if snapshot.pin is not None else ()
     source.set_active(snapshot.activity is Activity.ACTIVE)
     under_way = dict(each for item in pinned if item.spout == name for each in item.messages)
-    source.belong_to(line, snapshot.birth_txid)
     source.begin_from(dict(before), done, under_way)
 
 

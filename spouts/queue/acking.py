@@ -135,6 +135,11 @@ class AckingSpout(ABC):
     wait: WaitStrategy = ProgressiveWait()
     hooks: Sequence[SpoutHook] = ()
 
+    @property
+    def most_under_way(self) -> int:
+        """How many messages may be emitted and have no end: each has to be known when it comes again."""
+        return min(self.max_pending, max(1, self.horizon // 2)) if self.horizon else self.max_pending
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name in vars(cls):

@@ -627,7 +627,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a stream that begins behind another one says so",
         "spouts/queue/kafka/standing.py",
-        "if noted is not None and noted.life != progress.life",
+        "if noted.life != progress.life",
         "if False",
         _PUT_BACK,
     ),
@@ -718,8 +718,8 @@ QUEUES: Final = (
     Mutant(
         "queue: RabbitMQ delivers no more ahead than is remembered",
         "spouts/queue/rabbitmq/spout.py",
-        ", max(self.horizon // 2, 1) if self.horizon else _MOST)",
-        ")",
+        "min(self.most_under_way, _MOST)",
+        "min(self.max_pending, _MOST)",
         _AHEAD,
     ),
     Mutant(
@@ -742,12 +742,5 @@ QUEUES: Final = (
         "_READ_S if self._came < self._to_come else min(_LEFT_S + owed * _BACK_EACH_S, _READ_S)",
         "_READ_S",
         _AHEAD,
-    ),
-    Mutant(
-        "queue: a source hears to which line and incarnation it belongs",
-        "coordinators/plans/receiving.py",
-        "    source.belong_to(line, snapshot.birth_txid)\n",
-        "",
-        _RESTORED,
     ),
 )

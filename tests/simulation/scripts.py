@@ -190,7 +190,7 @@ def take_over(
     """Take the lease, raise every fence, check every state, resolve the start: all that comes before the first plan."""
     taped, repeater, epoch = _acquired(tape, ledger, spec, lease)
     taken = TakeOver(taped, _taped(tape, stores), spec, epoch, repeater).complete(_taped(tape, sources))
-    begin_receiving(cast(Ledger, taped), taken.snapshot, epoch.line, cast("Mapping[str, Source]", sources), repeater)
+    begin_receiving(cast(Ledger, taped), taken.snapshot, cast("Mapping[str, Source]", sources), repeater)
     return taken
 
 

@@ -71,8 +71,7 @@ def require_placed(
 
 def _of_others(positions: Sequence[Place], progress: StreamProgress) -> list[str]:
     """Return the partitions whose positions a stream of another topology, or under another ledger, has committed."""
-    notes = {partition_of(each): progress_in(each.metadata or "") for each in positions}
-    theirs = (partition for partition, noted in notes.items() if noted is not None and noted.life != progress.life)
+    theirs = (partition for partition, noted in _noted(positions).items() if noted.life != progress.life)
     return [f"{topic}:{number}" for topic, number in sorted(theirs)]
 
 
@@ -84,5 +83,10 @@ def _passed(positions: Sequence[Place], progress: StreamProgress) -> dict[TopicP
     no more than the ledger, all that lies below its position was done by then: it is acked before that position is
     committed.
     """
-    notes = {partition_of(each): progress_in(each.metadata or "") for each in positions}
-    return {partition: noted for partition, noted in notes.items() if noted is not None and progress.is_behind(noted)}
+    return {partition: noted for partition, noted in _noted(positions).items() if progress.is_behind(noted)}
+
+
+def _noted(positions: Sequence[Place]) -> dict[TopicPartition, StreamProgress]:
+    """Return how far whose stream was when positions were committed, of those where that is noted."""
+    notes = ((partition_of(each), progress_in(each.metadata or "")) for each in positions)
+    return {partition: noted for partition, noted in notes if noted is not None}

@@ -62,7 +62,7 @@ class SpoutLoop:
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._pending: dict[int, tuple[str | None, float]] = {}
         self._took: deque[float] = deque(maxlen=_MOST_SAMPLES)
-        self._most = min(spout.max_pending, max(1, spout.horizon // 2)) if spout.horizon else spout.max_pending
+        self._most = spout.most_under_way
         self._streak = 0
         self._held = HeldBack(LONG_S)
         self._settlings = 0

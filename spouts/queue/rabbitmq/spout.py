@@ -155,7 +155,7 @@ class RabbitSpout(AckingSpout):
     @property
     def _prefetch(self) -> int:
         """Return how many may be unacked: a line that dies gives all of them again, and each has to be known."""
-        return min(self.max_pending, _MOST, max(self.horizon // 2, 1) if self.horizon else _MOST)
+        return min(self.most_under_way, _MOST)
 
     @property
     def _vhost(self) -> str:
