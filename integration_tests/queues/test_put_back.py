@@ -196,6 +196,32 @@ def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_gi
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_was_acked_behind_a_backup_is_noticed_behind_a_reset_in_it_too(
+    topic: Topic, tmp_path: Path, quiet: bool
+) -> None:
+    topology = Topology(topic.spout, tmp_path)
+    before = datetime.now(UTC)
+    topic.send("ab")
+    topology.run()
+    topology.keep()
+    topic.send("c")
+    topology.run()
+    if quiet:  # a process that acks nothing leaves what was noted
+        topology.run()
+    topology.put_back()
+    topology.reset()
+    topic.send("d")
+    for _ in range(2):
+        with pytest.raises(FatalError, match=r"since its reset behind txid \d+, but the group") as stopped:
+            topology.run()
+    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    topology.run()
+    assert topology.counted() == once("abcd")
+    topology.run()
+
+
+@pytest.mark.timeout(300)
 def test_a_quiet_partition_keeps_what_was_noted_of_it_across_a_reset(topic: Topic, tmp_path: Path) -> None:
     topology = Topology(topic.spout, tmp_path)
     before = datetime.now(UTC)

@@ -34,10 +34,18 @@ class StreamProgress:
     birth: int
     """The txid after which the topology's last reset let it begin anew, which also lets `done` begin anew; else 0."""
     done: int
+    txid: int = 0
+    """The newest txid of the topology that was done; 0 where that is not known."""
 
     def is_behind(self, other: StreamProgress) -> bool:
-        """Tell whether the same stream was further when the other one was noted."""
-        return self.life == other.life and (self.birth, self.done) < (other.birth, other.done)
+        """Tell whether the same stream was further when the other one was noted.
+
+        It was as well where the other one is of before the last reset, but of a txid that came behind it: none did in
+        the ledger that is read now.
+        """
+        if self.life != other.life:
+            return False
+        return (self.birth, self.done) < (other.birth, other.done) or other.birth < self.birth < other.txid
 
 
 @dataclass(frozen=True, slots=True)

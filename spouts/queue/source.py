@@ -92,6 +92,7 @@ class AckingSource(HeldRowsSource):
         self._instance: Instance | None = None
         self._instances = 0
         self._life: tuple[str, int] | None = None
+        self._txid = 0
         self._is_active = True
         self._is_new = False
         self._has_failed = False
@@ -109,9 +110,10 @@ class AckingSource(HeldRowsSource):
         """How many messages came again although they were done, and were acked without effect."""
         return self._redelivered.count
 
-    def belong_to(self, line: str, birth: int) -> None:
+    def belong_to(self, line: str, birth: int, txid: int) -> None:
         """See `NamesMessages`; a source keeps what comes of the line, which is no name of anybody's."""
         self._life = hashlib.blake2b(f"{line}/{self._name}".encode(), digest_size=8).hexdigest(), birth
+        self._txid = txid
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
@@ -240,6 +242,7 @@ class AckingSource(HeldRowsSource):
         """Have the messages acked: it is said at once, and waited for by nobody."""
         with self._lock:
             acked = [delivery for item in ranges if item.id == self._id for delivery in self._pending.finish(item.stop)]
+            self._txid = max(self._txid, txid)
         self._ack(acked)
 
     def close(self) -> None:
@@ -320,7 +323,7 @@ class AckingSource(HeldRowsSource):
 
     def _progress(self) -> StreamProgress | None:
         """Return how far the stream is: each message has a position, and all are done that lie before the first."""
-        return None if self._life is None else StreamProgress(*self._life, self._pending.first)
+        return None if self._life is None else StreamProgress(*self._life, self._pending.first, self._txid)
 
     def _refuse(self, deliveries: Iterable[Delivery]) -> None:
         instance = self._instance

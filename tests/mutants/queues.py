@@ -648,7 +648,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a queue that is asked where it begins knows whose it is",
         "coordinators/holding/starts.py",
-        "                source.belong_to(line, snapshot.birth_txid)\n",
+        "                source.belong_to(line, snapshot.birth_txid, snapshot.done)\n",
         "                pass\n",
         _RESTORED,
     ),
@@ -700,6 +700,20 @@ QUEUES: Final = (
         "        if self._progress is None or not progress.is_behind(self._progress):",
         "        if True:",
         ("tests/spouts/queue/test_kafka_commits.py",),
+    ),
+    Mutant(
+        "queue: a reset in a ledger that was put back hides nothing",
+        "spouts/queue/acking.py",
+        " or other.birth < self.birth < other.txid",
+        "",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: what is acked notes its txid",
+        "spouts/queue/source.py",
+        "            self._txid = max(self._txid, txid)\n",
+        "",
+        _SOURCE,
     ),
     Mutant(
         "queue: a lost position is looked for before a quiet partition is read again",

@@ -12,6 +12,7 @@ _OF_TOPIC: Final = "topic id "
 _NOTE: Final = re.compile(
     r"(?:horizon (?P<horizon>[0-9]{1,18})(?:, |$))?"
     r"(?:done (?P<done>[0-9]{1,18}) after (?P<birth>[0-9]{1,18}) of (?P<life>[0-9a-f]{16})(?:, |$))?"
+    r"(?:txid (?P<txid>[0-9]{1,18})(?:, |$))?"
 )
 """What stands before that: an earlier version of the library takes nothing that ends with a topic's id for another."""
 
@@ -20,7 +21,7 @@ def note_of(topic_id: str, horizon: int, progress: StreamProgress | None = None)
     """Return what is noted; `horizon` 0 where nothing is done above the positions that an earlier process has left."""
     parts = [f"horizon {horizon}"] if horizon else []
     if progress is not None:
-        parts.append(f"done {progress.done} after {progress.birth} of {progress.life}")
+        parts += [f"done {progress.done} after {progress.birth} of {progress.life}", f"txid {progress.txid}"]
     return ", ".join([*parts, *([f"{_OF_TOPIC}{topic_id}"] if topic_id else [])])
 
 
@@ -38,7 +39,9 @@ def horizon_in(note: str) -> int:
 def progress_in(note: str) -> StreamProgress | None:
     """Return how far its stream was when a position was committed; None where nobody has noted it."""
     found = _found(note)
-    return StreamProgress(found["life"], int(found["birth"]), int(found["done"])) if found["life"] else None
+    if not found["life"]:
+        return None
+    return StreamProgress(found["life"], int(found["birth"]), int(found["done"]), int(found["txid"] or 0))
 
 
 def _found(note: str) -> re.Match[str]:

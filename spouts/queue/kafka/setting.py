@@ -14,14 +14,12 @@ def ledger_behind(
     place: GroupPlace, passed: Mapping[TopicPartition, StreamProgress], now: StreamProgress, known: Sequence[str]
 ) -> FatalError:
     """Return the error for a ledger that has less of a stream done than when these partitions were committed."""
-    then = max(passed.values(), key=lambda each: (each.birth, each.done))
-    since = "" if then.birth == now.birth else f"had been reset after txid {then.birth}, which it does not know, and "
     named = _as_options(passed)
     oldest = f", of which {known[0]} was done first" if known else ""
     return FatalError(
-        f"{place}: the ledger has {now.done:,} records of this stream done, and {since}had {then.done:,} when the "
-        "group's positions were committed: it was put back to an earlier moment (a backup, or a replica that was "
-        "behind). What was acked since is in no result of it, and what these positions have passed would not be read "
+        f"{place}: the ledger has {now.done:,} records of this stream done{_then(passed.values(), now)}: it was put "
+        "back to an earlier moment (a backup, or a replica that was behind). "
+        "What was acked since is in no result of it, and what these positions have passed would not be read "
         "again. Nothing was read or changed. If the states are of another moment than the ledger, put that right "
         f"first. Then, while no run is there, say which: {place.setting} {named} --to-datetime MOMENT "
         " has it given again as far as Kafka still holds it, from a moment (UTC, "
@@ -30,6 +28,18 @@ def ledger_behind(
         f"{oldest}, and twice if it was done before these. The same with --to-current in the place of --to-datetime "
         "MOMENT goes on behind it, and leaves it out"
     )
+
+
+def _then(passed: Iterable[StreamProgress], now: StreamProgress) -> str:
+    """Say what the group's positions note, that the ledger has not."""
+    then = max(passed, key=lambda each: (each.birth, each.done, each.txid))
+    if then.birth < now.birth:
+        return (
+            f" since its reset behind txid {now.birth}, but the group's positions were committed before any such reset, "
+            f"when {then.done:,} were, up to txid {then.txid}"
+        )
+    since = f"had been reset after txid {then.birth}, which it does not know, and " if then.birth > now.birth else ""
+    return f", and {since}had {then.done:,} when the group's positions were committed"
 
 
 def lost_position(

@@ -184,7 +184,7 @@ def test_a_ledger_that_is_put_back_is_noticed_and_what_the_error_names_counts_on
 @pytest.mark.parametrize("horizon", [0, 20])
 @pytest.mark.parametrize("topic_id", ["", "made"])
 def test_a_note_is_read_as_it_was_written(horizon: int, topic_id: str) -> None:
-    for progress in (None, StreamProgress(LIFE, 0, 0), StreamProgress(LIFE, 2**40, 2**40)):
+    for progress in (None, StreamProgress(LIFE, 0, 0), StreamProgress(LIFE, 2**40, 2**40, 2**40)):
         note = note_of(topic_id, horizon, progress)
         assert (horizon_in(note), progress_in(note)) == (horizon, progress)
         assert not is_of_another_topic(note, topic_id)
@@ -242,6 +242,21 @@ def test_a_ledger_that_was_put_back_to_before_a_reset_is_behind_whatever_it_has_
     with pytest.raises(FatalError, match="had been reset after txid 4"):
         require(9, note, birth=3)
     require(2, note, birth=4)
+
+
+def test_a_reset_in_a_ledger_that_was_put_back_hides_nothing() -> None:
+    """The reset is behind txid 4, and what was acked before any reset went up to txid 9."""
+    note = note_of("", 0, StreamProgress(LIFE, 0, 7, 9))
+    with pytest.raises(FatalError) as caught:
+        require(0, note, birth=4)
+    assert (
+        "has 0 records of this stream done since its reset behind txid 4, but the group's positions were committed "
+        "before any such reset, when 7 were, up to txid 9: it was put back"
+    ) in str(caught.value)
+    for reset in (9, 12):  # that one knew of all that was acked
+        require(0, note, birth=reset)
+    require(0, note_of("", 0, StreamProgress(LIFE, 0, 7)), birth=4)  # an earlier version has noted no txid
+    require(0, note_of("", 0, StreamProgress("f" * 16, 0, 7, 9)), birth=4)
 
 
 def test_that_a_ledger_is_behind_is_said_before_that_it_remembers_fewer() -> None:
