@@ -13,24 +13,29 @@ from zlib import crc32
 from tests.effort import Length
 
 FOLDERS: Final = {
-    "integration_tests/crash_matrix/": 1,
-    "integration_tests/test_": 2,
-    "integration_tests/doctor/": 6,
-    "integration_tests/dsl/": 12,
-    "integration_tests/pages/": 3,
-    "integration_tests/pipelines/": 6,
-    "integration_tests/state/": 12,
-    "integration_tests/": 8,
-    "tests/simulation/": 2,
-    "tests/coordinators/": 5,
-    "tests/cli/": 3,
-    "tests/hazards/": 2,
-    "tests/state/": 2,
-    "tests/spouts/": 2,
+    "integration_tests/crash_matrix/": 2,
+    "integration_tests/test_": 3,
+    "integration_tests/doctor/": 8,
+    "integration_tests/dsl/": 18,
+    "integration_tests/pages/": 5,
+    "integration_tests/pipelines/": 8,
+    "integration_tests/state/": 18,
+    "integration_tests/": 12,
+    "tests/simulation/": 4,
+    "tests/coordinators/": 9,
+    "tests/cli/": 5,
+    "tests/hazards/": 3,
+    "tests/ledger/": 2,
+    "tests/state/": 3,
+    "tests/spouts/": 3,
 }
 """Of how many tests in these folders the short form plays one; the first that fits counts, elsewhere it plays all."""
-LONG_ONE_IN: Final = 5
-"""Of how many cases of a long form `verify` plays one; a test of a single case always."""
+LONG_ONE_IN: Final = 8
+"""Of how many cases of a long form `verify` plays one."""
+LONG_SINGLE_ONE_IN: Final = 2
+"""In one of how many runs `verify` plays a long form of a single case, but for `LONG_ALWAYS`."""
+LONG_ALWAYS: Final = ("integration_tests/test_", "tests/coordinators/", "tests/simulation/")
+"""Whose single cases are in each `verify`: the demo, the chaos, and lives that are drawn anew each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,12 @@ def is_its_turn(turn: Turn, length: Length, seed: int, *, one_in: int, by_folder
     if length is Length.TEST:
         share = max(one_in, _of_folder(turn.test) if by_folder else 1)
     else:
-        share = min(LONG_ONE_IN, turn.cases) if by_folder else 1
+        share = min(LONG_ONE_IN, max(turn.cases, _of_single(turn.test))) if by_folder else 1
     return (turn.number + seed + crc32(turn.test.encode())) % share == 0
+
+
+def _of_single(test: str) -> int:
+    return 1 if test.startswith(LONG_ALWAYS) else LONG_SINGLE_ONE_IN
 
 
 def _of_folder(test: str) -> int:
