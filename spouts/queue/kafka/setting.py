@@ -35,8 +35,8 @@ def _then(passed: Iterable[StreamProgress], now: StreamProgress) -> str:
     then = max(passed, key=lambda each: (each.birth, each.done, each.txid))
     if then.birth < now.birth:
         return (
-            f" since its reset behind txid {now.birth}, but the group's positions were committed before any such reset, "
-            f"when {then.done:,} were, up to txid {then.txid}"
+            f" since its reset behind txid {now.birth}, but the group's positions were committed before any such "
+            f"reset, when {then.done:,} were, up to txid {then.txid}"
         )
     since = f"had been reset after txid {then.birth}, which it does not know, and " if then.birth > now.birth else ""
     return f", and {since}had {then.done:,} when the group's positions were committed"
