@@ -222,11 +222,8 @@ class NamesMessages(Receives, Protocol):
     def given_again(self) -> int:
         """How many messages came again although they were done: acked, and without effect."""
 
-    def belong_to(self, line: str, birth: int, txid: int) -> None:
-        """Hear, before `begin_from`, to which line of epochs the run belongs, after which txid positions began ...
-
-        ... and which one is done.
-        """
+    def belong_to(self, line: str, birth: int) -> None:
+        """Hear, before `begin_from`, to which line of epochs the run belongs, and after which txid positions began."""
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 
 from trident.base.errors import ConfigurationError
+from trident.base.identity import Epoch
 from trident.coordinators.decided import Decision, ForgottenTables, ResetDecision, RowsOf
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
@@ -28,13 +30,25 @@ from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Spout
 from trident.state.forgetting import forgetting_of
 from trident.state.plainly import with_positions, without_positions
-from trident.state.target import OpensTarget
+from trident.state.target import OpensTarget, Target
 
 
 def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions) -> Decision:
     """Record that a refused txid is to be tried again; needs no state. Raises LeaseHeldError, MismatchError."""
     with opened(ledger, {}, {}, options.timeouts), leased(ledger, topology, options) as (epoch, repeater):
         return decide_retry(ledger, topology, epoch, txid, repeater)
+
+
+@contextmanager
+def _held(
+    spec: TopologySpec, targets: Mapping[str, OpensTarget], ledger: Ledger, options: RunOptions
+) -> Iterator[tuple[Mapping[str, Target], Epoch, Repeater]]:
+    """Open what a decision about states needs, then hold the lease: the order in which a run does it."""
+    with (
+        opened(ledger, {}, targets, options.timeouts) as parts,
+        leased(ledger, spec.name, options) as (epoch, repeater),
+    ):
+        yield parts.stores, epoch, repeater
 
 
 def decide_topology(
@@ -53,12 +67,9 @@ def decide_topology(
     the topology, CannotUndoError or MismatchError when it can't be done: nothing was changed then. One that was cut off
     before is finished and returned.
     """
-    with (
-        opened(ledger, {}, targets, options.timeouts) as parts,
-        leased(ledger, spec.name, options) as (epoch, repeater),
-    ):
+    with _held(spec, targets, ledger, options) as (stores, epoch, repeater):
         ways = WaysBack(partial(opened_sources, spouts or {}), agree)
-        return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, ways)
+        return decide(TakeOver(ledger, stores, spec, epoch, repeater), wanted, ways)
 
 
 def reapply_rows(
@@ -74,11 +85,8 @@ def reapply_rows(
     `agree` hears what it is about to do while nothing is changed, and ends it by raising. Raises LeaseHeldError while a
     coordinator runs the topology, and what `decide_reapply` raises.
     """
-    with (
-        opened(ledger, {}, targets, options.timeouts) as parts,
-        leased(ledger, spec.name, options) as (epoch, repeater),
-    ):
-        return decide_reapply(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, agree)
+    with _held(spec, targets, ledger, options) as (stores, epoch, repeater):
+        return decide_reapply(TakeOver(ledger, stores, spec, epoch, repeater), wanted, agree)
 
 
 def drop_from_topology(
@@ -88,12 +96,9 @@ def drop_from_topology(
 
     Raises LeaseHeldError while a coordinator runs it, and what `decide_drop` raises.
     """
-    with (
-        opened(ledger, {}, targets, options.timeouts) as parts,
-        leased(ledger, spec.name, options) as (epoch, repeater),
-    ):
-        plain = without_positions(parts.stores)
-        return decide_drop(TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater), name, plain)
+    with _held(spec, targets, ledger, options) as (stores, epoch, repeater):
+        plain = without_positions(stores)
+        return decide_drop(TakeOver(ledger, with_positions(stores), spec, epoch, repeater), name, plain)
 
 
 def forget_topology(
@@ -137,11 +142,8 @@ def rename_states(
     `agree` hears what it is about to do while nothing is changed, and ends it by raising. Raises LeaseHeldError while a
     coordinator runs the topology, and what `decide_rename` raises.
     """
-    with (
-        opened(ledger, {}, targets, options.timeouts) as parts,
-        leased(ledger, spec.name, options) as (epoch, repeater),
-    ):
-        return decide_rename(Version(ledger, spec, parts.stores, epoch, repeater), renames, agree)
+    with _held(spec, targets, ledger, options) as (stores, epoch, repeater):
+        return decide_rename(Version(ledger, spec, stores, epoch, repeater), renames, agree)
 
 
 def reset_topology(

@@ -49,7 +49,7 @@ def starts_to_store(
     if line and snapshot.open_reset is None:
         for source in sources.values():
             if isinstance(source, NamesMessages):
-                source.belong_to(line, snapshot.birth_txid, snapshot.done)
+                source.belong_to(line, snapshot.birth_txid)
     known = [item for item in snapshot.starts or () if item.id.topic in (topics.get(item.spout) or (item.id.topic,))]
     missing = [name for name in sources if not any(item.spout == name for item in known)]
     begun = {(item.spout, item.id.topic) for item in known}

@@ -35,7 +35,7 @@ class StreamProgress:
     """The txid after which the topology's last reset let it begin anew, which also lets `done` begin anew; else 0."""
     done: int
     txid: int = 0
-    """The newest txid of the topology that was done; 0 where that is not known."""
+    """The txid of the newest of them; 0 where none of them is of the spout's process, which does not know it then."""
 
     def is_behind(self, other: StreamProgress) -> bool:
         """Tell whether the same stream was further when the other one was noted.
@@ -43,9 +43,8 @@ class StreamProgress:
         It was as well where the other one is of before the last reset, but of a txid that came behind it: none did in
         the ledger that is read now.
         """
-        if self.life != other.life:
-            return False
-        return (self.birth, self.done) < (other.birth, other.done) or other.birth < self.birth < other.txid
+        is_further = (self.birth, self.done) < (other.birth, other.done) or other.birth < self.birth < other.txid
+        return self.life == other.life and is_further
 
 
 @dataclass(frozen=True, slots=True)

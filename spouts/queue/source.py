@@ -110,10 +110,9 @@ class AckingSource(HeldRowsSource):
         """How many messages came again although they were done, and were acked without effect."""
         return self._redelivered.count
 
-    def belong_to(self, line: str, birth: int, txid: int) -> None:
+    def belong_to(self, line: str, birth: int) -> None:
         """See `NamesMessages`; a source keeps what comes of the line, which is no name of anybody's."""
         self._life = hashlib.blake2b(f"{line}/{self._name}".encode(), digest_size=8).hexdigest(), birth
-        self._txid = txid
 
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
@@ -241,8 +240,9 @@ class AckingSource(HeldRowsSource):
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Have the messages acked: it is said at once, and waited for by nobody."""
         with self._lock:
+            before = self._pending.first
             acked = [delivery for item in ranges if item.id == self._id for delivery in self._pending.finish(item.stop)]
-            self._txid = max(self._txid, txid)
+            self._txid = txid if self._pending.first > before else self._txid
         self._ack(acked)
 
     def close(self) -> None:

@@ -543,7 +543,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a ledger that was put back behind its group is noticed",
         "spouts/queue/acking.py",
-        "self.life == other.life and (self.birth, self.done) < (other.birth, other.done)",
+        "self.life == other.life and is_further",
         "False",
         _PUT_BACK,
     ),
@@ -564,7 +564,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a position notes how far the stream is by now",
         "spouts/queue/kafka/commits.py",
-        "        self._acked_at[partition] = self._progress\n",
+        "        self._acked_at[partition] = now\n",
         "        pass\n",
         _PUT_BACK,
     ),
@@ -648,7 +648,7 @@ QUEUES: Final = (
     Mutant(
         "queue: a queue that is asked where it begins knows whose it is",
         "coordinators/holding/starts.py",
-        "                source.belong_to(line, snapshot.birth_txid, snapshot.done)\n",
+        "                source.belong_to(line, snapshot.birth_txid)\n",
         "                pass\n",
         _RESTORED,
     ),
@@ -709,9 +709,16 @@ QUEUES: Final = (
         _PUT_BACK,
     ),
     Mutant(
+        "queue: who is given again what is done takes no txid away that is noted",
+        "spouts/queue/kafka/commits.py",
+        "            now = replace(now, txid=noted.txid)\n",
+        "            pass\n",
+        ("tests/spouts/queue/test_kafka_commits.py",),
+    ),
+    Mutant(
         "queue: what is acked notes its txid",
         "spouts/queue/source.py",
-        "            self._txid = max(self._txid, txid)\n",
+        "            self._txid = txid if self._pending.first > before else self._txid\n",
         "",
         _SOURCE,
     ),

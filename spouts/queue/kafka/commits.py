@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -73,8 +74,14 @@ class GroupCommits:
             self._progress = progress
 
     def acked(self, partition: TopicPartition) -> None:
-        """Hear that a record of a partition is acked."""
-        self._acked_at[partition] = self._progress
+        """Hear that a record of a partition is acked.
+
+        A process that has only been given again what is done does not know the txid of that, and keeps what is noted.
+        """
+        now, noted = self._progress, self._acked_at.get(partition)
+        if now is not None and noted is not None and not now.txid and _are_of_one_life(now, noted):
+            now = replace(now, txid=noted.txid)
+        self._acked_at[partition] = now
 
     def take_over(self, partition: TopicPartition, note: str) -> None:
         """Hear what is noted beside the position that a partition is read from; it is committed again if it differs.
@@ -82,7 +89,7 @@ class GroupCommits:
         What is done above it may be as much as this horizon by now. No record was acked since that it passes.
         """
         noted, now = progress_in(note), self._progress
-        is_of_now = noted is not None and now is not None and (noted.life, noted.birth) == (now.life, now.birth)
+        is_of_now = noted is not None and now is not None and _are_of_one_life(now, noted)
         # who has not heard how far its stream is takes no note away: what was acked below the position stays acked
         self._acked_at[partition] = noted if is_of_now or now is None else now
         if horizon_in(note) != self._horizon:
@@ -174,6 +181,10 @@ class GroupCommits:
     def _noted(self, partition: TopicPartition) -> str:
         progress = self._acked_at.get(partition, self._progress)
         return note_of(self._ids.get(partition.topic, ""), self._horizon, progress)
+
+
+def _are_of_one_life(one: StreamProgress, other: StreamProgress) -> bool:
+    return (one.life, one.birth) == (other.life, other.birth)
 
 
 def position_in(place: Place, ids: Mapping[str, str]) -> int | None:

@@ -139,6 +139,23 @@ def test_of_two_moments_that_are_told_the_later_one_is_noted_whichever_comes_fir
     assert notes == [StreamProgress("a" * 16, 0, 2)]
 
 
+def test_who_is_given_again_what_is_done_keeps_the_txid_that_is_noted() -> None:
+    life = "a" * 16
+    for noted, kept in ((StreamProgress(life, 0, 2, 9), 9), (StreamProgress(life, 3, 2, 9), 0), (None, 0)):
+        scene = Scene()
+        scene.commits.reached(StreamProgress(life, 0, 2))
+        scene.commits.take_over(ONE, note_of("", 100, noted))
+        scene.flight.ack(ONE, 0)
+        scene.commits.acked(ONE)
+        assert [progress_in(each.metadata or "") for each in scene.commits._wanted()] == [
+            StreamProgress(life, 0, 2, kept)
+        ]
+        scene.commits.reached(StreamProgress(life, 0, 3, 11))
+        scene.flight.ack(ONE, 1)
+        scene.commits.acked(ONE)
+        assert progress_in(scene.commits._wanted()[0].metadata or "") == StreamProgress(life, 0, 3, 11)
+
+
 def test_who_does_not_know_how_far_its_stream_is_takes_no_note_away() -> None:
     scene, note = Scene(), note_of("", 0, StreamProgress("a" * 16, 0, 2))
     scene.commits.take_over(ONE, note)

@@ -341,11 +341,12 @@ def test_a_run_in_which_nothing_came_again_says_nothing_of_it(caplog: pytest.Log
 
 def test_a_process_hears_how_far_its_stream_is_with_each_ack() -> None:
     source, instances = opened(("a", "b", "c"), ("d",))
-    source.belong_to("one", 3, 6)
+    source.belong_to("one", 3)
     first, _ = plan(source)
     source.committed(7, [OffsetRange(LOG, "messages", 0, 2)])
     life = instances[0].heard[0].life if instances[0].heard[0] else ""
     source.committed(8, [OffsetRange(LOG, "messages", 2, 3)])
+    source.committed(9, [])
     assert instances[0].heard == [StreamProgress(life, 3, 2, 7), StreamProgress(life, 3, 3, 8)]
     assert instances[0].context.progress is None, "it was started before anybody said in which life"
     instances[0].is_gone = True
@@ -364,19 +365,20 @@ def test_what_is_done_already_is_acked_with_what_is_done_now() -> None:
 
     instance = FakeInstance(SpoutContext("messages", 1), "a")
     source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
-    source.belong_to("one", 3, 6)
+    source.belong_to("one", 3)
     source.begin_from({LOG: 7}, {"a": ""}, {"b": ""})
     source.receive({LOG: 8})
     (progress,) = instance.heard
     assert progress == contexts[0].progress
     assert progress is not None
-    assert (progress.done, progress.txid) == (7, 6), "what is pinned is not done"
+    assert progress.done == 7, "what is pinned is not done"
+    assert progress.txid == 0, "which txid has done them is not known"
 
 
 def test_each_stream_has_a_life_of_its_own_in_each_ledger() -> None:
     def life(name: str, line: str) -> str:
         source = AckingSource(name, FileQueueSpout(Path("unused")), lambda context: FakeInstance(context))
-        source.belong_to(line, 0, 0)
+        source.belong_to(line, 0)
         progress = source._progress()
         assert progress is not None
         return progress.life
