@@ -11,7 +11,22 @@ _COLLECTOR: Final = ("tests/dsl/test_task_collector.py",)
 _PURE: Final = ("tests/coordinators/test_trees.py",)
 _FAIL: Final = "tests/coordinators/test_messages_that_fail.py"
 _SPARK: Final = "integration_tests/spouts/test_message_trees.py"
+_RERUNS: Final = ("tests/dsl/test_reruns.py",)
 TREES: Final = (
+    Mutant(
+        "an attempt of which Spark has run a stage again is no result",
+        "trident/engine/reruns.py",
+        "each.get().currentAttemptId() > 0",
+        "each.get().currentAttemptId() > 1",
+        _RERUNS,
+    ),
+    Mutant(
+        "what Spark's listeners have not heard yet is waited for",
+        "trident/engine/reruns.py",
+        "    context.listenerBus().waitUntilEmpty(_WAIT_MS)  # what the tracker knows comes by it, behind the jobs\n",
+        "",
+        _RERUNS,
+    ),
     Mutant(
         "a batch that has given messages back has nothing new in its next plan",
         "spouts/queue/pending.py",

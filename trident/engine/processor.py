@@ -29,6 +29,7 @@ from trident.engine.messages import MessageTrees
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates, frame_of
 from trident.engine.reading import ONE_TASKS, Readers, width_of
+from trident.engine.reruns import require_one_run
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
@@ -102,6 +103,7 @@ class SparkProcessor:
         try:
             with self._first_alone.turn(given_up) if goes_alone(request, self._jobs) else nullcontext():
                 result = joined(run_all(runs, partial(self.cancel, request.batch)))
+            self._require_one_run(request.batch)
             self._messages.end(messages, result.trees)
             return carrying(result, self._carried)
         finally:
@@ -128,7 +130,9 @@ class SparkProcessor:
 
         try:
             is_asked = self._trees.is_asked
-            return Turn(self._spark, self._stages, self._stores, request, on_spark, is_asked).run()
+            made = Turn(self._spark, self._stages, self._stores, request, on_spark, is_asked).run()
+            self._require_one_run(request.batch)
+            return made
         finally:
             del self._given_up[request.batch]
 
@@ -143,6 +147,10 @@ class SparkProcessor:
             given_up.set()  # what is read in this process no tag ends
         with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
             cancel_tagged(self._spark, tag_of(batch))
+
+    def _require_one_run(self, batch: BatchId) -> None:
+        if any(job.runs_user_code for job in self._jobs):
+            require_one_run(self._spark, tag_of(batch), str(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
         if not attempt.width and not attempt.job.makes_of_nothing:
