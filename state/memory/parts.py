@@ -18,7 +18,7 @@ from trident.state.memory.place import MemoryPlace, stored_row
 from trident.state.positions import Position, Standing, before_attempt, is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.undoing import check_kind, check_known, check_undone
-from trident.state.values import OpaqueValue
+from trident.state.values import OpaqueValue, TransactionalValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,15 @@ class MemoryResetting:
                 place.bind(transaction, owner, epoch, birth_txid)
 
     def check_adopt(self, topology: str) -> int | None:
-        """Return where the rows stand; rows without a position have no txid that counts."""
+        """Return where the rows stand; without a position, the newest txid of any: its value is no batch's to come."""
         place = self.place
         with place.database.transaction() as transaction:
             position = place.position(transaction, topology)
-            has_rows = bool(place.rows(transaction))
+            rows = list(place.rows(transaction).values())
         if position is not None:
             return position.txid
-        return 0 if has_rows else None
+        txids = [row.txid for row in rows if isinstance(row, OpaqueValue | TransactionalValue)]
+        return max(txids, default=0) if rows else None
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep the rows."""

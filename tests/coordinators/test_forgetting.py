@@ -33,7 +33,8 @@ from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import MemoryLedger, SqliteLedger
 from trident.coordinators.registered import Lease
-from trident.state import BackingMapState, MemoryState, SqliteState
+from trident.state import BackingMapState, MemoryState, SqliteState, StateKind
+from trident.state.memory.database import MemoryDatabase
 
 KEEP, DROP = ForgottenTables.KEEP, ForgottenTables.DROP
 FORGETTING = [
@@ -495,3 +496,27 @@ def test_a_memory_ledger_lets_go_too(tables: ForgottenTables, point: CrashPoint)
         forget_topology(plan.spec, plan.targets, ledger, tables, OPTIONS)
     holding = ledger.view()
     assert holding.topologies() == (() if point is CrashPoint.AFTER_FORGETTING else ("payments",))
+
+
+@pytest.mark.parametrize("kind", [StateKind.OPAQUE, StateKind.TRANSACTIONAL])
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_rows_in_memory_that_others_adopt_keep_what_they_hold(kind: StateKind, is_apart: bool) -> None:
+    """Their first batch has another txid than any row: for its own it would take back what a row has."""
+    ledger, database, topic = MemoryLedger(), MemoryDatabase() if is_apart else None, Topic([[("a", 1)] * 4])
+
+    def plan(topology: str) -> RunnableTopology:
+        return make_job(topic, MemoryState("balances", kind=kind, database=database)).plan(topology)
+
+    def go_on(topology: str) -> None:
+        TopologyRun(plan(topology), ledger, OPTIONS).run()
+
+    go_on("payments")
+    kept, others = plan("payments"), plan("others")
+    forget_topology(kept.spec, kept.targets, ledger, KEEP, OPTIONS)
+    reset_topology(others.spec, others.targets, ledger, keep_rows=True, start="latest", options=OPTIONS)
+    for amount in (2, 3):
+        go_on("others")
+        topic.partitions[0].append(("a", amount))
+    go_on("others")
+    (row,) = MemoryState("balances", kind=kind, database=database).rows(ledger.database)
+    assert (row["n"], row["total"]) == topic.expected()["a"]

@@ -88,6 +88,13 @@ FORGETTING: Final = (
         (f"{_LIVES}::test_nothing_is_changed_unless_a_person_agrees_to_what_they_hear",),
     ),
     Mutant(
+        "rows in memory that are adopted are of no txid that is to come",
+        "state/memory/parts.py",
+        "        return max(txids, default=0) if rows else None\n",
+        "        return 0 if rows else None\n",
+        (f"{_LIVES}::test_rows_in_memory_that_others_adopt_keep_what_they_hold",),
+    ),
+    Mutant(
         "what can't be let go of is refused before anything is changed",
         "coordinators/decisions/commands.py",
         "            forgetting_of(store)\n",
