@@ -18,6 +18,7 @@ from trident.base.signals import StopSignal
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, TurnRequest
 from trident.coordinators.options import Audit
 from trident.engine.acting import AFTER_STOP, acting
+from trident.engine.audited import AuditError
 from trident.engine.audited_small import AuditedAtEnd, is_counted_at_end, lowered_with_marks, with_ids
 from trident.engine.auditing import AuditedLowering, Keep, audited_from_source
 from trident.engine.collecting import Collected, Readings, carrying, empty_result, joined, read_table, words_in
@@ -102,8 +103,8 @@ class SparkProcessor:
         messages = self._messages.begin(request.edges)
         try:
             with self._first_alone.turn(given_up) if goes_alone(request, self._jobs) else nullcontext():
-                result = joined(run_all(runs, partial(self.cancel, request.batch)))
-            self._require_one_run(request.batch)
+                cancel = partial(self.cancel, request.batch)
+                result = self._of_one_run(request.batch, lambda: joined(run_all(runs, cancel)))
             self._messages.end(messages, result.trees)
             return carrying(result, self._carried)
         finally:
@@ -130,9 +131,8 @@ class SparkProcessor:
 
         try:
             is_asked = self._trees.is_asked
-            made = Turn(self._spark, self._stages, self._stores, request, on_spark, is_asked).run()
-            self._require_one_run(request.batch)
-            return made
+            turn = Turn(self._spark, self._stages, self._stores, request, on_spark, is_asked)
+            return self._of_one_run(request.batch, turn.run)
         finally:
             del self._given_up[request.batch]
 
@@ -148,8 +148,18 @@ class SparkProcessor:
         with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
             cancel_tagged(self._spark, tag_of(batch))
 
+    def _of_one_run(self, batch: BatchId, action: Callable[[], T]) -> T:
+        """Return what an action comes to, unless it is of two runs of a task; an audit would count both, and say so."""
+        try:
+            made = action()
+        except AuditError:
+            self._require_one_run(batch)
+            raise
+        self._require_one_run(batch)
+        return made
+
     def _require_one_run(self, batch: BatchId) -> None:
-        if any(job.runs_user_code for job in self._jobs):
+        if self._is_audited or any(job.runs_user_code for job in self._jobs):
             require_one_run(self._spark, tag_of(batch), str(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
