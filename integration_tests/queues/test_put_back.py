@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
 from pyspark import cloudpickle
 from redis import Redis
 
@@ -95,9 +97,34 @@ class Topic:
         assert producer.flush(30) == 0
 
     def positions(self) -> list[int]:
-        with closing(Consumer({"bootstrap.servers": self.servers, "group.id": "counts"})) as consumer:
-            places = [TopicPartition(self.name, number) for number in range(2)]
-            return [int(found.offset) for found in consumer.committed(places, 30)]
+        with closing(self._consumer()) as consumer:
+            return [int(found.offset) for found in consumer.committed(self._places(), 30)]
+
+    def become_a_copy(self) -> None:
+        """Have another topic of the name, with the records and the positions of this one, as a mirrored cluster has."""
+        with closing(self._consumer()) as consumer:
+            positions = consumer.committed(self._places(), 30)
+            consumer.assign([TopicPartition(self.name, number, 0) for number in range(2)])
+            count = sum(consumer.get_watermark_offsets(place, 30)[1] for place in self._places())
+            records = [record for _ in range(count) if (record := consumer.poll(30))]
+        assert len(records) == count
+        with closing(KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
+            admin.delete_topics([self.name])
+            time.sleep(2)
+            admin.create_topics([NewTopic(self.name, 2, 1)])
+        time.sleep(1)
+        producer = Producer({"bootstrap.servers": self.servers})
+        for each in records:
+            producer.produce(self.name, each.value(), partition=each.partition() or 0, timestamp=each.timestamp()[1])
+        assert producer.flush(30) == 0
+        with closing(self._consumer()) as consumer:
+            consumer.commit(offsets=positions, asynchronous=False)
+
+    def _places(self) -> list[TopicPartition]:
+        return [TopicPartition(self.name, number) for number in range(2)]
+
+    def _consumer(self) -> Consumer:
+        return Consumer({"bootstrap.servers": self.servers, "group.id": "counts", "enable.auto.commit": False})
 
 
 @pytest.fixture
@@ -156,6 +183,43 @@ def test_what_a_group_had_acked_behind_a_backup_is_given_again_or_left_out(
     assert topology.counted() == {account: 1 for account in "abcdefxy" if account not in left_out}
     topic.send("g")
     topology.run()
+    assert topology.counted() == {account: 1 for account in "abcdefgxy" if account not in left_out}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("left_out", ["", "cde"])
+def test_what_a_group_had_acked_behind_a_backup_is_noticed_where_its_topic_is_a_copy_too(
+    topic: Topic, tmp_path: Path, left_out: str
+) -> None:
+    """All has failed over, and the ledger's replica was behind: nothing of a copy is known, so the moment is exact."""
+    topology = Topology(topic.spout, tmp_path)
+    topic.send("ab")
+    topic.send("xy", partition=1)
+    topology.run()
+    topology.keep()
+    time.sleep(0.1)
+    moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    topic.send("cde")
+    topology.run()
+    topic.become_a_copy()
+    topology.put_back()
+    positions = topic.positions()
+    for _ in range(2):
+        with pytest.raises(FatalError, match=r"4 records .* done, and had 7 .*another topic of that name") as stopped:
+            topology.run()
+    assert (topology.counted(), topic.positions()) == (once("abxy"), positions)
+    assert f"--topic {topic.name}:0 --to-datetime" in str(stopped.value), "the other one is no further than the ledger"
+    if left_out:
+        carry_out(topic, str(stopped.value), "--to-datetime MOMENT", "--to-current")
+    else:
+        carry_out(topic, str(stopped.value), "MOMENT", moment)
+    with pytest.raises(FatalError, match=rf"positions in {topic.name}:1 were committed in another topic") as stopped:
+        topology.run()
+    assert "put back" not in str(stopped.value)
+    carry_out_words(topic, str(stopped.value).split(" where the positions are right")[0])
+    for more in ("f", "g"):
+        topic.send(more)
+        topology.run()
     assert topology.counted() == {account: 1 for account in "abcdefgxy" if account not in left_out}
 
 

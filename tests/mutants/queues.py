@@ -481,7 +481,7 @@ QUEUES: Final = (
         "queue: what a topic that was made again has is not skipped",
         "spouts/queue/kafka/member.py",
         "{place.topic for place in found if has_position(place)} | {*map(topic_named, remembered.known)}",
-        "{place.topic for place in placed}",
+        "{place.topic for place in found if position_in(place, self._topics.ids) is not None}",
         _BEGINS,
     ),
     Mutant(
@@ -734,6 +734,20 @@ QUEUES: Final = (
         "spouts/queue/kafka/standing.py",
         "[each for each in nowhere if each not in newest]",
         "[]",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: a ledger that was put back is told before a copy's positions are believed",
+        "spouts/queue/kafka/standing.py",
+        "_passed(positions, progress)):",
+        "_passed([each for each in positions if position_in(each, topic_ids) is not None], progress)):",
+        _PUT_BACK,
+    ),
+    Mutant(
+        "queue: of a copy no record that is done is known",
+        "spouts/queue/kafka/setting.py",
+        "    if len(copied) == of:\n",
+        "    if False:\n",
         _PUT_BACK,
     ),
     Mutant(

@@ -270,8 +270,7 @@ class GroupMember:
         `require_remembered` and `require_placed` do.
         """
         found = self._stand([Place(*each) for each in partitions])
-        placed = [place for place in found if position_in(place, self._topics.ids) is not None]
-        require_remembered(self._place, placed, remembered)
+        require_remembered(self._place, found, self._topics.ids, remembered)
         require_placed(self._place, found, self._topics.ids, remembered.known)
         begun = {place.topic for place in found if has_position(place)} | {*map(topic_named, remembered.known)}
         return {partition_of(place) for place in found if place.topic not in begun}

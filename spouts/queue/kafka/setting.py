@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from trident.base.errors import FatalError
 from trident.spouts.queue.acking import StreamProgress
@@ -11,22 +11,59 @@ from trident.spouts.queue.kafka.offsets import TopicPartition
 
 
 def ledger_behind(
-    place: GroupPlace, passed: Mapping[TopicPartition, StreamProgress], now: StreamProgress, known: Sequence[str]
+    place: GroupPlace,
+    passed: Mapping[TopicPartition, StreamProgress],
+    now: StreamProgress,
+    known: Sequence[str],
+    moved: Collection[TopicPartition] = (),
 ) -> FatalError:
-    """Return the error for a ledger that has less of a stream done than when these partitions were committed."""
+    """Return the error for a ledger that has less of a stream done than when these partitions were committed.
+
+    `moved` are those whose positions were committed in another topic of the name; `known` are records of the others.
+    """
     named = _as_options(passed)
-    oldest = f", of which {known[0]} was done first" if known else ""
+    copied = [each for each in passed if each in moved]
     return FatalError(
         f"{place}: the ledger has {now.done:,} records of this stream done{_then(passed.values(), now)}: it was put "
         "back to an earlier moment (a backup, or a replica that was behind). "
         "What was acked since is in no result of it, and what these positions have passed would not be read "
-        "again. Nothing was read or changed. If the states are of another moment than the ledger, put that right "
-        f"first. Then, while no run is there, say which: {place.setting} {named} --to-datetime MOMENT "
-        " has it given again as far as Kafka still holds it, from a moment (UTC, "
-        "2026-01-31T12:00:00.000) on so early that all that was sent before it was done at the moment that the ledger "
-        f"was put back to; what comes again counts once if it is among the {len(known):,} records that are known"
-        f"{oldest}, and twice if it was done before these. The same with --to-current in the place of --to-datetime "
-        "MOMENT goes on behind it, and leaves it out"
+        f"again. {_what_moved(copied)}Nothing was read or changed. If the states are of another moment than the "
+        f"ledger, put that right first. Then, while no run is there, say which: {place.setting} {named} --to-datetime "
+        "MOMENT has it given again as far as Kafka still holds it, from a moment (UTC, 2026-01-31T12:00:00.000) on so "
+        "early that all that was sent before it was done at the moment that the ledger was put back to; "
+        f"{_what_counts_twice(known, copied, len(passed))}. The same with --to-current in the place of --to-datetime "
+        f"MOMENT goes on behind it, and leaves it out{_made_again(place, copied)}"
+    )
+
+
+def _what_moved(copied: Collection[TopicPartition]) -> str:
+    if not copied:
+        return ""
+    return (
+        f"The positions in {_as_topics(copied)} were committed in another topic of that name besides: it is the copy "
+        "of one (a mirrored or restored cluster), or was made again, and its records have other ids than those that "
+        "are done. "
+    )
+
+
+def _what_counts_twice(known: Sequence[str], copied: Collection[TopicPartition], of: int) -> str:
+    """Say what of that which is given again is told from what is new, by its id."""
+    if len(copied) == of:
+        return "what was done and comes again counts twice, for no id tells it: choose none earlier than that needs"
+    oldest = f", of which {known[0]} was done first" if known else ""
+    copies = f", and whenever it was done if it is of {_as_topics(copied)}" if copied else ""
+    return (
+        f"what comes again counts once if it is among the {len(known):,} records that are known{oldest}, and twice if "
+        f"it was done before these{copies}"
+    )
+
+
+def _made_again(place: GroupPlace, copied: Collection[TopicPartition]) -> str:
+    if not copied:
+        return ""
+    return (
+        f". Where {_as_topics(copied)} was made again, and is no copy, {place.setting} {_as_options(copied)} "
+        "--to-earliest gives all that is there"
     )
 
 

@@ -30,8 +30,14 @@ class Remembered:
     """Whether the stream has begun in this run."""
 
 
-def require_remembered(place: GroupPlace, positions: Sequence[Place], remembered: Remembered) -> None:
-    """Raise `FatalError` where more was acked, or may be done above these positions, than is remembered now."""
+def require_remembered(
+    place: GroupPlace, positions: Sequence[Place], topic_ids: Mapping[str, str], remembered: Remembered
+) -> None:
+    """Raise `FatalError` where more was acked, or may be done above these positions, than is remembered now.
+
+    What is noted beside one in another topic of the name says as much of the ledger, and is asked before
+    `require_placed` has a person set that position: which takes the note away.
+    """
     progress = remembered.progress
     if progress is not None and remembered.is_new and (others := _of_others(positions, progress)):
         _log.warning(
@@ -43,8 +49,10 @@ def require_remembered(place: GroupPlace, positions: Sequence[Place], remembered
             place.setting,
         )
     if progress is not None and (passed := _passed(positions, progress)):
-        raise ledger_behind(place, passed, progress, remembered.known)
-    before = max((horizon_in(each.metadata or "") for each in positions), default=0)
+        known = [id_ for id_ in remembered.known if place_named(id_, topic_ids) is not None]
+        raise ledger_behind(place, passed, progress, known, _moved(positions, topic_ids))
+    placed = (each for each in positions if position_in(each, topic_ids) is not None)
+    before = max((horizon_in(each.metadata or "") for each in placed), default=0)
     if 0 < remembered.horizon < before:
         raise smaller_horizon(place, before, remembered.horizon)
 
@@ -57,8 +65,8 @@ def require_placed(
     Then one of which nothing is remembered may have lost its own as well. `positions` are of all partitions. Raises it
     as well where they are in other topics of these names.
     """
-    if moved := [each for each in positions if has_position(each) and position_in(each, topic_ids) is None]:
-        raise of_another_topic(place, [partition_of(each) for each in moved])
+    if moved := _moved(positions, topic_ids):
+        raise of_another_topic(place, moved)
     newest: dict[TopicPartition, int] = {}
     for named in (place_named(id_, topic_ids) for id_ in known):
         if named is not None:
@@ -67,6 +75,12 @@ def require_placed(
     lost = {each: newest[each] for each in nowhere if each in newest}
     if lost:
         raise lost_position(place, lost, [each for each in nowhere if each not in newest])
+
+
+def _moved(positions: Sequence[Place], topic_ids: Mapping[str, str]) -> list[TopicPartition]:
+    """Return the partitions whose positions were committed in another topic of the name."""
+    moved = (each for each in positions if has_position(each) and position_in(each, topic_ids) is None)
+    return [partition_of(each) for each in moved]
 
 
 def _of_others(positions: Sequence[Place], progress: StreamProgress) -> list[str]:

@@ -26,6 +26,7 @@ from trident.spouts.queue.kafka.standing import Remembered, require_placed, requ
 
 LIFE = "0123456789abcdef"
 GROUP = GroupPlace("b", ("t", "u"), "g")
+NO_IDS = {"t": "", "u": ""}
 Done = list[tuple[TopicPartition, int]]
 
 
@@ -207,7 +208,7 @@ def require(
     done: int, *notes: str, horizon: int = 20, life: str = LIFE, birth: int = 0, known: tuple[str, ...] = ()
 ) -> None:
     positions = [Place(topic, number, 5, note) for number, note in enumerate(notes) for topic in ("t", "u")]
-    require_remembered(GROUP, positions, Remembered(horizon, known, StreamProgress(life, birth, done)))
+    require_remembered(GROUP, positions, NO_IDS, Remembered(horizon, known, StreamProgress(life, birth, done)))
 
 
 def test_which_partitions_and_what_is_known_are_said() -> None:
@@ -228,7 +229,7 @@ def test_notes_of_others_and_of_before_a_reset_say_nothing() -> None:
     require(0, note, life="f" * 16)
     require(0, note, birth=3)
     require(0, "horizon 20, topic id made", "")
-    require_remembered(GROUP, [Place("t", 0, 5, note)], Remembered(20))
+    require_remembered(GROUP, [Place("t", 0, 5, note)], NO_IDS, Remembered(20))
     with pytest.raises(FatalError, match="had 7"):
         require(0, note, horizon=0)
 
@@ -301,9 +302,12 @@ def test_who_has_lost_no_position_of_what_is_done_is_let_on() -> None:
 def test_a_stream_that_begins_behind_another_one_says_so(
     life: str, is_new: bool, is_said: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    positions = [Place("t", 0, 5, note_of("", 0, StreamProgress(life, 0, 3))), Place("t", 1, 5, "a tool's own")]
-    require_remembered(GROUP, positions, Remembered(20, (), StreamProgress(LIFE, 0, 3), is_new))
-    assert ["positions in t:0 were committed by another stream" in each for each in caplog.messages] == [True] * is_said
+    positions = [Place("t", 0, 5, note_of("made", 0, StreamProgress(life, 0, 3))), Place("t", 1, 5, "a tool's own")]
+    for ids in ({"t": "made"}, {"t": "copy"}):
+        caplog.clear()
+        require_remembered(GROUP, positions, ids, Remembered(20, (), StreamProgress(LIFE, 0, 3), is_new))
+        said = ["positions in t:0 were committed by another stream" in each for each in caplog.messages]
+        assert said == [True] * is_said
 
 
 def test_positions_in_another_topic_of_the_name_are_neither_believed_nor_left() -> None:
@@ -312,6 +316,71 @@ def test_positions_in_another_topic_of_the_name_are_neither_believed_nor_left() 
     with pytest.raises(FatalError, match=r"positions in t:1,3 were committed in another topic") as caught:
         require_placed(GROUP, positions, MADE, ())
     assert f"{GROUP.setting} --topic t:1,3 --to-current where the positions are right" in str(caught.value)
+
+
+def copied(done: int, *notes: tuple[str, int]) -> None:
+    """Look at positions of t, then of u, each with the id of the topic that it was committed in, and what was done."""
+    positions = [
+        Place("tu"[number], 0, 5, note_of(made, 100, StreamProgress(LIFE, 0, then)))
+        for number, (made, then) in enumerate(notes)
+    ]
+    known = ("t/0/1@before", "u/0/1@before", "u/0/2@two")
+    remembered = Remembered(100, known, StreamProgress(LIFE, 0, done))
+    require_remembered(GROUP, positions, MADE, remembered)
+    require_placed(GROUP, positions, MADE, known)
+
+
+def test_a_ledger_that_was_put_back_is_told_where_the_topic_is_a_copy_too() -> None:
+    """Whoever believes a position takes its note away, and nothing would say any more that the ledger is behind."""
+    with pytest.raises(FatalError, match=r"has 2 records .* done, and had 5 .*it was put back") as caught:
+        copied(2, ("before", 5), ("before", 2))
+    said = str(caught.value)
+    assert "positions in t:0 were committed in another topic of that name besides" in said
+    assert f"say which: {GROUP.setting} --topic t:0 --to-datetime MOMENT has it given again" in said
+    assert "what was done and comes again counts twice" in said
+    assert "counts once" not in said, "no id of a copy is known"
+    assert (
+        "The same with --to-current in the place of --to-datetime MOMENT goes on behind it, and leaves it out" in said
+    )
+    assert f"{GROUP.setting} --topic t:0 --to-earliest gives all that is there" in said
+
+
+def test_of_a_ledger_that_was_put_back_beside_a_copy_the_other_topics_records_are_known() -> None:
+    with pytest.raises(FatalError, match=r"has 2 records .* done, and had 5 .*it was put back") as caught:
+        copied(2, ("before", 4), ("two", 5))
+    said = str(caught.value)
+    assert f"say which: {GROUP.setting} --topic t:0 --topic u:0 --to-datetime MOMENT has it given again" in said
+    assert "among the 1 records that are known, of which u/0/2@two was done first, and twice if it was done" in said
+    assert "done before these, and whenever it was done if it is of t:0. The same" in said
+    assert f"{GROUP.setting} --topic t:0 --to-earliest gives all that is there" in said
+    with pytest.raises(FatalError, match="had 5") as caught:
+        copied(2, ("before", 2), ("two", 5))
+    assert "another topic" not in str(caught.value), "the next start says it of t:0, whose note tells nothing"
+
+
+@pytest.mark.parametrize("done", [5, 9])
+def test_a_copy_whose_ledger_is_not_behind_is_none_that_was_put_back(done: int) -> None:
+    with pytest.raises(FatalError, match=r"positions in t:0, u:0 were committed in another topic") as caught:
+        copied(done, ("before", 5), ("before", 4))
+    assert "put back" not in str(caught.value)
+    copied(done, ("one", 5), ("two", 4))
+
+
+def test_what_horizon_a_copys_positions_ask_for_is_no_matter() -> None:
+    require_remembered(GROUP, [Place("t", 0, 5, note_of("before", 100))], MADE, Remembered(20))
+    with pytest.raises(FatalError, match="last 100 records"):
+        require_remembered(GROUP, [Place("t", 0, 5, note_of("one", 100))], MADE, Remembered(20))
+
+
+def test_a_member_compares_the_notes_of_a_copy_with_its_ledger() -> None:
+    client = Brokers(random.Random(1), [[0, 1, 2]])
+    client.positions[0], client.notes[0] = 3, note_of("before", 20, StreamProgress(LIFE, 0, 3))
+    member = GroupMember({}, GroupPlace("b", ("t",), "g"), StartAt.EARLIEST)
+    member._consumer = cast(Consumer, client)
+    member._topics._ids = {"t": "copy"}
+    for done, said in ((2, "it was put back to an earlier moment"), (3, "say where it goes on")):
+        with pytest.raises(FatalError, match=f"(?i){said}"):
+            member._look_where_it_begins([TopicPartition("t", 0)], Remembered(20, (), StreamProgress(LIFE, 0, done)))
 
 
 def test_a_command_is_one_for_a_shell() -> None:
