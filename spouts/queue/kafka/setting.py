@@ -151,6 +151,7 @@ def of_another_topic(place: GroupPlace, partitions: Sequence[TopicPartition]) ->
         f"{place}: the group's positions in {_as_topics(partitions)} were committed in another topic of that name: it "
         "was made again, or it is the copy of one (a mirrored or restored cluster), whose records have other ids than "
         "those that are done. Nothing was read or changed. Say where it goes on, while no run is there: "
-        f"{place.setting} {named} --to-current where the positions are right for this topic, as those of a copy are, "
-        "and the same with --to-earliest for all that a new one has"
+        f"{place.setting} {named} --to-current goes on at the positions, which is for a copy: what was done above them "
+        "comes again under other ids and counts twice, so look first whether they were copied late (a mirror may lag). "
+        "The same with --to-earliest has all that a new one has"
     )
