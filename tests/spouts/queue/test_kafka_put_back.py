@@ -315,7 +315,7 @@ def test_positions_in_another_topic_of_the_name_are_neither_believed_nor_left() 
     positions = [Place("t", number, 5, note_of(made, 0)) for number, made in enumerate(("one", "other", "", "another"))]
     with pytest.raises(FatalError, match=r"positions in t:1,3 were committed in another topic") as caught:
         require_placed(GROUP, positions, MADE, ())
-    assert f"{GROUP.setting} --topic t:1,3 --to-current where the positions are right" in str(caught.value)
+    assert f"{GROUP.setting} --topic t:1,3 --to-current goes on at the positions" in str(caught.value)
 
 
 def copied(done: int, *notes: tuple[str, int]) -> None:
