@@ -216,7 +216,7 @@ def test_what_a_group_had_acked_behind_a_backup_is_noticed_where_its_topic_is_a_
     with pytest.raises(FatalError, match=rf"positions in {topic.name}:1 were committed in another topic") as stopped:
         topology.run()
     assert "put back" not in str(stopped.value)
-    carry_out_words(topic, str(stopped.value).split(" where the positions are right")[0])
+    carry_out_words(topic, str(stopped.value).split(" goes on at the positions")[0])
     for more in ("f", "g"):
         topic.send(more)
         topology.run()
