@@ -21,9 +21,16 @@ TREES: Final = (
         _RERUNS,
     ),
     Mutant(
+        "an executor that left has taken its part of what is kept along",
+        "trident/engine/reruns.py",
+        " or bool(before - self._executors())",
+        "",
+        _RERUNS,
+    ),
+    Mutant(
         "what Spark's listeners have not heard yet is waited for",
         "trident/engine/reruns.py",
-        "    context.listenerBus().waitUntilEmpty(_WAIT_MS)  # what the tracker knows comes by it, behind the jobs\n",
+        "        context.listenerBus().waitUntilEmpty(_WAIT_MS)  # the tracker knows by it, behind the jobs\n",
         "",
         _RERUNS,
     ),

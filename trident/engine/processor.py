@@ -18,7 +18,6 @@ from trident.base.signals import StopSignal
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, TurnRequest
 from trident.coordinators.options import Audit
 from trident.engine.acting import AFTER_STOP, acting
-from trident.engine.audited import AuditError
 from trident.engine.audited_small import AuditedAtEnd, is_counted_at_end, lowered_with_marks, with_ids
 from trident.engine.auditing import AuditedLowering, Keep, audited_from_source
 from trident.engine.collecting import Collected, Readings, carrying, empty_result, joined, read_table, words_in
@@ -30,7 +29,7 @@ from trident.engine.messages import MessageTrees
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates, frame_of
 from trident.engine.reading import ONE_TASKS, Readers, width_of
-from trident.engine.reruns import require_one_run
+from trident.engine.reruns import OneRun
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
@@ -87,6 +86,11 @@ class SparkProcessor:
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
         self._plans = PreparedPlans(self._spark)
+        self._one_run = OneRun(
+            self._spark,
+            runs_user_code=self._is_audited or any(job.runs_user_code for job in self._jobs),
+            keeps_frames=not all(job.is_chain for job in self._jobs),
+        )
         self._first_alone = FirstAlone()
         for store in stores.values():
             if store.capabilities.tasking is not None:
@@ -149,18 +153,7 @@ class SparkProcessor:
             cancel_tagged(self._spark, tag_of(batch))
 
     def _of_one_run(self, batch: BatchId, action: Callable[[], T]) -> T:
-        """Return what an action comes to, unless it is of two runs of a task; an audit would count both, and say so."""
-        try:
-            made = action()
-        except AuditError:
-            self._require_one_run(batch)
-            raise
-        self._require_one_run(batch)
-        return made
-
-    def _require_one_run(self, batch: BatchId) -> None:
-        if self._is_audited or any(job.runs_user_code for job in self._jobs):
-            require_one_run(self._spark, tag_of(batch), str(batch))
+        return self._one_run.of(tag_of(batch), str(batch), action)
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
         if not attempt.width and not attempt.job.makes_of_nothing:

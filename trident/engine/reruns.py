@@ -1,52 +1,83 @@
-"""Whether Spark has run tasks of an attempt again after other tasks had used what they made.
+"""What an attempt comes to is of one run of its tasks: Spark runs some again after others have used what they made.
 
 When an executor is lost, or what it keeps, Spark makes its part of a shuffle anew, and only for those tasks behind it
-that are not done. Rows of two runs are one result then. Spark takes each run to make the same; a user's function need
-not: the service that it asks is away, its rows come in another order, time has passed. So such an attempt is processed
-again as a whole, as by a failure.
+that are not done; so it does with its part of what is kept for several ends. Rows of two runs are one result then.
+Spark takes each run to make the same; a user's function need not: the service that it asks is away, its rows come in
+another order, time has passed. So such an attempt is processed again as a whole, as by a failure.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
+from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from trident.base.errors import RetryableError
+from trident.engine.audited import AuditError
 from trident.engine.errors import NOTHING_APPLIED, SPARK_FAILURES, classify
-from trident.engine.spark import is_classic
+from trident.engine.spark import is_classic, items_of
 
+T = TypeVar("T")
 _WAIT_MS: Final = 30_000
 
 
-def require_one_run(spark: SparkSession, tag: str, what: str) -> None:
-    """Raise RetryableError if a stage of the jobs with that tag, which have ended, was run more than once.
+class OneRun:
+    """Watches the attempts of one topology; called from several threads at once, keeps nothing of them.
 
     In one process, as with `local[*]`, nothing is lost that goes on without it. Through Spark Connect nobody can tell.
     """
-    if not (is_classic(spark) and _has_executors(spark)):
-        return
-    try:
-        again = _was_run_again(spark, tag)
-    except SPARK_FAILURES as error:
-        raise classify(error, what) from None
-    if again:
-        raise RetryableError(
-            f"{what}: Spark has lost an executor, or what it kept, and has run tasks again after others had used their "
-            f"rows; a user's function may have said something else then. {NOTHING_APPLIED}; it is processed again."
-        )
+
+    def __init__(self, spark: SparkSession, *, runs_user_code: bool, keeps_frames: bool) -> None:
+        """`keeps_frames`: several actions of an attempt stand on what one of them has made."""
+        self._spark = spark
+        self._is_asked = runs_user_code and is_classic(spark) and _has_executors(spark)
+        self._keeps_frames = keeps_frames
+
+    def of(self, tag: str, what: str, action: Callable[[], T]) -> T:
+        """Return what an action comes to, whose jobs all have that tag; RetryableError where it is of two runs."""
+        if not self._is_asked:
+            return action()
+        before = self._ask(what, self._executors) if self._keeps_frames else frozenset()
+        try:
+            made = action()
+        except AuditError:  # it has counted both runs, and would name a step for it
+            self._require(tag, what, before)
+            raise
+        self._require(tag, what, before)
+        return made
+
+    def _require(self, tag: str, what: str, before: frozenset[str]) -> None:
+        if self._ask(what, lambda: self._was_run_again(tag) or bool(before - self._executors())):
+            raise RetryableError(
+                f"{what}: Spark has lost an executor, or what it kept, and has run tasks again after others had used "
+                f"their rows; a user's function may have said something else then. {NOTHING_APPLIED}; it is processed "
+                "again."
+            )
+
+    def _ask(self, what: str, question: Callable[[], T]) -> T:
+        try:
+            return question()
+        except SPARK_FAILURES as error:
+            raise classify(error, what) from None
+
+    def _was_run_again(self, tag: str) -> bool:
+        context = self._context()
+        context.listenerBus().waitUntilEmpty(_WAIT_MS)  # the tracker knows by it, behind the jobs
+        tracker = context.statusTracker()
+        jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForTag(tag))
+        stages = {stage for job in jobs if job.isDefined() for stage in job.get().stageIds()}
+        found = (tracker.getStageInfo(stage) for stage in sorted(stages))
+        return any(each.isDefined() and each.get().currentAttemptId() > 0 for each in found)
+
+    def _executors(self) -> frozenset[str]:
+        return frozenset(str(each.id()) for each in items_of(self._context().statusStore().executorList(True)))
+
+    def _context(self) -> JavaObject:
+        return self._spark.sparkContext._jsc.sc()
 
 
 def _has_executors(spark: SparkSession) -> bool:
     master = str(spark.sparkContext.master)
     return not master.startswith("local") or master.startswith("local-cluster")
-
-
-def _was_run_again(spark: SparkSession, tag: str) -> bool:
-    context = spark.sparkContext._jsc.sc()
-    context.listenerBus().waitUntilEmpty(_WAIT_MS)  # what the tracker knows comes by it, behind the jobs
-    tracker = context.statusTracker()
-    jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForTag(tag))
-    stages = {stage for job in jobs if job.isDefined() for stage in job.get().stageIds()}
-    found = (tracker.getStageInfo(stage) for stage in sorted(stages))
-    return any(each.isDefined() and each.get().currentAttemptId() > 0 for each in found)
