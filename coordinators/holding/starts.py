@@ -44,12 +44,14 @@ def starts_to_store(
     """Ask the sources that have no start yet; returns all starts, None when the ledger has them already.
 
     `topics` are those that streams read by name: one that came with this version begins as its spout says. `line` is
-    that of the run's epoch: a queue is opened to be asked, and compares what it finds with what its stream has done.
+    that of the run's epoch: a queue is opened to be asked, and compares what it finds with what its stream has done. So
+    it is not asked while a reset is open, which changes that; behind it, it is.
     """
-    if line and snapshot.open_reset is None:
-        for source in sources.values():
-            if isinstance(source, NamesMessages):
-                source.belong_to(line, snapshot.birth_txid)
+    if snapshot.open_reset is not None:
+        sources = {name: source for name, source in sources.items() if not isinstance(source, NamesMessages)}
+    for source in sources.values():
+        if line and isinstance(source, NamesMessages):
+            source.belong_to(line, snapshot.birth_txid)
     known = [item for item in snapshot.starts or () if item.id.topic in (topics.get(item.spout) or (item.id.topic,))]
     missing = [name for name in sources if not any(item.spout == name for item in known)]
     begun = {(item.spout, item.id.topic) for item in known}

@@ -25,8 +25,10 @@ from redis import Redis
 
 from integration_tests.fix_kafka import Kafka
 from tests.coordinators.receiving import receiving_job
+from tests.coordinators.test_decisions import dying_at
 from tests.coordinators.test_run import OPTIONS, sqlite_place
 from tests.spouts.queue.text_body import TextBody
+from trident.base.crash_points import CrashPoint
 from trident.base.errors import FatalError
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
@@ -283,6 +285,39 @@ def test_what_was_acked_behind_a_backup_is_noticed_behind_a_reset_in_it_too(
     topology.run()
     assert topology.counted() == once("abcd")
     topology.run()
+
+
+@pytest.mark.timeout(300)
+def test_what_was_acked_behind_a_backup_is_noticed_by_the_start_that_finishes_a_reset_too(
+    topic: Topic, tmp_path: Path
+) -> None:
+    """The reset before it has left no start stored, so the stream is asked where it begins."""
+    topology = Topology(topic.spout, tmp_path)
+    before = datetime.now(UTC)
+    topic.send("ab")
+    topology.run()
+    topology.keep()
+    topic.send("cde")
+    topology.run()
+    topology.put_back()
+    topology.reset()
+    with dying_at(CrashPoint.AFTER_DECIDING_RESET):
+        topology.reset()
+    topic.send("f")
+    positions = topic.positions()
+    for _ in range(2):
+        with pytest.raises(FatalError, match=r"since its reset behind txid \d+, but the group") as stopped:
+            topology.run()
+    assert (topology.counted(), topic.positions()) == ({}, positions)
+    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    topology.run()
+    assert topology.counted() == once("abcdef")
+    topology.reset()
+    with dying_at(CrashPoint.AFTER_DECIDING_RESET):
+        topology.reset()
+    topic.send("g")
+    topology.run()
+    assert topology.counted() == once("g"), "which is no restore"
 
 
 @pytest.mark.timeout(300)

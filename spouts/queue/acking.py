@@ -62,7 +62,7 @@ class SpoutContext:
     held: Sequence[str] = field(default=(), repr=False)
     """Which of these are not done yet: an earlier process of the run has given them, and they may be failed still."""
     progress: StreamProgress | None = None
-    """How far the stream was when the process was started; None where it was only asked where it starts."""
+    """How far the stream was when the process was started; None where it is only asked where it starts, and ended."""
     is_new: bool = True
     """Whether the stream has begun in this run: what is said of where to begin is for it, and not for any later run."""
 

@@ -27,6 +27,8 @@ _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "messages"
 _FIRST_ANSWER_S: Final = 10.0
 """How long is waited for a process that is the first, or follows one that has failed, to know whether it fails too."""
+_Told = tuple[Sequence[str], Sequence[str], StreamProgress | None]
+"""What a process is told when it is started; see `SpoutContext`."""
 
 
 class Instance(Protocol):
@@ -91,6 +93,7 @@ class AckingSource(HeldRowsSource):
         self._pending = PendingMessages(horizon=spout.horizon)
         self._instance: Instance | None = None
         self._instances = 0
+        self._told: _Told = (), (), None
         self._life: tuple[str, int] | None = None
         self._txid = 0
         self._is_active = True
@@ -117,13 +120,15 @@ class AckingSource(HeldRowsSource):
     def begin_from(
         self, positions: Mapping[PartitionId, int], done: Mapping[str, str], pinned: Mapping[str, str]
     ) -> None:
-        """Put what comes behind what is done and pinned, and start the process, unless it was asked where it starts."""
+        """Put what comes behind what is done and pinned, and start the process.
+
+        One that was asked where it starts goes on if it was told all this.
+        """
         with self._lock:
             self._pending = PendingMessages(
                 positions.get(self._id, 0), done=done, pinned=pinned, horizon=self._spout.horizon
             )
-        if self._instance is None:
-            self._start()
+        self._informed()
 
     def set_active(self, active: bool) -> None:
         """Have the spout activated or deactivated; acks and fails still come."""
@@ -194,7 +199,7 @@ class AckingSource(HeldRowsSource):
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         self._is_new = True
-        instance = self._instance or self._start()
+        instance = self._informed()
         if self._is_active:
             instance.wait_for_first(_FIRST_ANSWER_S)
         self._check(instance)
@@ -267,11 +272,20 @@ class AckingSource(HeldRowsSource):
                 self._spout.horizon,
             )
 
+    def _informed(self) -> Instance:
+        """Return a process that was told what is known now: what another one found at its source it did not check."""
+        instance = self._instance
+        if instance is not None and self._told == self._what_is_known():
+            return instance
+        if instance is not None:
+            self._instance = None
+            instance.close()
+        return self._start()
+
     def _start(self) -> Instance:
         self._instances += 1
-        with self._lock:
-            known, held, progress = self._pending.known(), self._pending.undecided(), self._progress()
-        instance = self._begin(SpoutContext(self._name, self._instances, known, held, progress, self._is_new))
+        self._told = self._what_is_known()
+        instance = self._begin(SpoutContext(self._name, self._instances, *self._told, self._is_new))
         with self._lock:
             self._instance = instance
             instance.set_active(self._is_active)
@@ -320,6 +334,10 @@ class AckingSource(HeldRowsSource):
             with self._lock:
                 progress = self._progress()
             instance.ack(serials, progress)
+
+    def _what_is_known(self) -> _Told:
+        with self._lock:
+            return self._pending.known(), self._pending.undecided(), self._progress()
 
     def _progress(self) -> StreamProgress | None:
         """Return how far the stream is: each message has a position, and all are done that lie before the first."""

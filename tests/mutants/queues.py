@@ -14,6 +14,8 @@ _MEMBER = ("tests/spouts/queue/test_kafka_member.py",)
 _BEGINS = ("tests/spouts/queue/test_kafka_begins.py",)
 _PUT_BACK = ("tests/spouts/queue/test_kafka_put_back.py",)
 _SOURCE = ("tests/spouts/queue/test_source.py",)
+_SOURCE_ASKED = ("tests/spouts/queue/test_source_asked.py",)
+_ASKED = ("tests/coordinators/test_asked_queues.py",)
 _MOVED = ("tests/spouts/queue/test_kafka_moved.py",)
 _CALLING = ("tests/spouts/queue/test_calling.py",)
 _AHEAD = ("integration_tests/queues/test_rabbitmq_ahead.py",)
@@ -648,9 +650,30 @@ QUEUES: Final = (
     Mutant(
         "queue: a queue that is asked where it begins knows whose it is",
         "coordinators/holding/starts.py",
-        "                source.belong_to(line, snapshot.birth_txid)\n",
-        "                pass\n",
+        "            source.belong_to(line, snapshot.birth_txid)\n",
+        "            pass\n",
         _RESTORED,
+    ),
+    Mutant(
+        "queue: a queue is asked where it begins once its stream's last reset is finished",
+        "coordinators/holding/starts.py",
+        "if not isinstance(source, NamesMessages)}",
+        "if True}",
+        _ASKED,
+    ),
+    Mutant(
+        "queue: a process that was asked before all was known is not the one that the run goes on with",
+        "spouts/queue/source.py",
+        " and self._told == self._what_is_known():",
+        ":",
+        _SOURCE_ASKED,
+    ),
+    Mutant(
+        "queue: a process that another one takes the place of is ended",
+        "spouts/queue/source.py",
+        "            self._instance = None\n            instance.close()\n        return self._start()",
+        "            self._instance = None\n        return self._start()",
+        _SOURCE_ASKED,
     ),
     Mutant(
         "queue: a process that is not active is not waited for",

@@ -36,6 +36,7 @@ class FakeInstance:
         self.is_idle = False
         self.has_answered = True
         self.has_begun = True
+        self.is_closed = False
 
     def set_active(self, active: bool) -> None: ...
 
@@ -68,6 +69,7 @@ class FakeInstance:
         return None
 
     def close(self) -> bool:
+        self.is_closed = True
         return True
 
 
