@@ -450,6 +450,18 @@ def test_a_loss_is_said_though_the_answer_to_its_ack_is_lost(stream: Stream, mon
         refused(stream.spout(), "3 entries were deleted or trimmed before they were acked")
 
 
+def test_each_entry_that_is_lost_is_named_however_many_there_are(
+    stream: Stream, caplog: pytest.LogCaptureFixture
+) -> None:
+    added = stream.add(130)
+    with opened(stream.spout()) as spout:
+        taken(spout, 130)
+    stream.client.xdel(stream.name, *added)
+    with caplog.at_level(logging.WARNING, "trident.queues"):
+        refused(stream.spout(), r"130 entries were deleted .* … \(the log names all\)")
+    assert all(id_ in caplog.text for id_ in added)
+
+
 def test_a_loss_is_said_though_a_later_answer_of_the_same_look_is_lost(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

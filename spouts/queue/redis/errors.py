@@ -11,6 +11,7 @@ from redis import exceptions
 from trident.base.errors import FatalError, RetryableError, TridentError
 
 _SHOWN: Final = 5
+_IN_LINE: Final = 100
 _LONGEST: Final = 200
 _REFUSALS: Final = ("NOAUTH", "WRONGPASS", "NOPERM", "EXEC without MULTI")
 """The last is what follows a MULTI that was refused."""
@@ -94,7 +95,15 @@ def too_old(place: RedisPlace) -> FatalError:
 
 
 def _named(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:_SHOWN]) + (" …" if len(ids) > _SHOWN else "")
+    return ", ".join(ids[:_SHOWN]) + (" … (the log names all)" if len(ids) > _SHOWN else "")
+
+
+def all_named(place: RedisPlace, ids: Sequence[str]) -> Sequence[str]:
+    """Return the lines of the log that name entries, where the text of an error has no room for them."""
+    if len(ids) <= _SHOWN:
+        return ()
+    parts = (ids[start : start + _IN_LINE] for start in range(0, len(ids), _IN_LINE))
+    return [f"{place}: in the stream no more: {', '.join(some)}" for some in parts]
 
 
 def lost_entries(place: RedisPlace, ids: Sequence[str], undecided: Container[str] = ()) -> FatalError:

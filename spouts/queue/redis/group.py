@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ from redis.retry import Retry
 from trident.base.errors import FatalError, TridentError
 from trident.spouts.queue.redis.errors import (
     RedisPlace,
+    all_named,
     begun_anew,
     classify,
     exchanged,
@@ -206,7 +207,7 @@ class StreamGroup:
             kept = {_text(id_) for id_ in cast("Sequence[bytes]", answer)}
             gone = [id_ for id_ in some if id_ not in kept]
             if gone:
-                raise lost_entries(place, gone)
+                raise self._lost(gone)
 
     def _claimed(self, min_idle_ms: int, cursor: str) -> tuple[bytes, _Answer, Sequence[bytes]]:
         place = self._place
@@ -218,9 +219,18 @@ class StreamGroup:
 
     def _tell_gone(self, gone: Sequence[str]) -> None:
         if any(id_ not in self._undecided for id_ in gone):
-            raise lost_entries(self._place, gone, self._undecided)
+            raise self._lost(gone, self._undecided)
         if gone:
+            self._name_all(gone)
             _log.warning("%s", gone_under_way(self._place, gone))
+
+    def _lost(self, ids: Sequence[str], undecided: Container[str] = ()) -> FatalError:
+        self._name_all(ids)
+        return lost_entries(self._place, ids, undecided)
+
+    def _name_all(self, ids: Sequence[str]) -> None:
+        for line in all_named(self._place, ids):
+            _log.warning("%s", line)
 
     def _there(self, answer: _Answer) -> list[Entry]:
         missing = (_text(id_) for id_, fields in answer if not fields)
@@ -228,7 +238,7 @@ class StreamGroup:
         if lost := [id_ for id_ in gone if id_ not in self._known]:
             with suppress(TridentError):  # if it was carried out all the same, nobody would ever say what is lost
                 self.ack(gone)
-            raise lost_entries(self._place, lost)
+            raise self._lost(lost)
         if gone:
             self.ack(gone)
         return [Entry(_text(id_), fields, True) for id_, fields in answer if fields]
