@@ -40,6 +40,7 @@ from trident.graph.rooted import NO_TREES
 from trident.operations.base import BatchContext
 from trident.spouts.base import SmallBatch, Source
 from trident.spouts.handing_out import hand_out
+from trident.spouts.python.source import PythonSource
 from trident.spouts.wanted import reading_until, require_wanted
 from trident.state.staged import HeldUpdates
 from trident.state.target import Target
@@ -86,9 +87,10 @@ class SparkProcessor:
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
         self._plans = PreparedPlans(self._spark)
+        is_users = any(isinstance(source, PythonSource) for source in sources.values())
         self._one_run = OneRun(
             self._spark,
-            runs_user_code=self._is_audited or any(job.runs_user_code for job in self._jobs),
+            runs_user_code=self._is_audited or is_users or any(job.runs_user_code for job in self._jobs),
             keeps_frames=not all(job.is_chain for job in self._jobs),
         )
         self._first_alone = FirstAlone()
