@@ -9,11 +9,11 @@ from typing import cast
 
 import pytest
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.errors import RetryableError
 from trident.engine.audited import AuditError
-from trident.engine.reruns import OneRun
+from trident.engine.reruns import OneRun, require_kept
 
 
 @dataclass
@@ -46,29 +46,40 @@ class Spark:
     jobs: dict[str, dict[int, list[int]]] = field(default_factory=dict)
     attempts: dict[int, int] = field(default_factory=dict)
     executors: list[str] = field(default_factory=list)
-    is_heard: bool = False
+    tags: list[str] = field(default_factory=list)
+    sentinel: str | None = None
+    lag: int = 3
     is_gone: bool = False
 
     def as_session(self) -> SparkSession:
-        bus = SimpleNamespace(waitUntilEmpty=self._wait)
         tracker = SimpleNamespace(
-            getJobIdsForTag=lambda tag: list(self.jobs.get(tag, {})) if self.is_heard else [],
+            getJobIdsForTag=self._jobs_of,
             getJobInfo=self._job,
             getStageInfo=lambda stage: Option(self._stage(stage)),
         )
         store = SimpleNamespace(executorList=lambda is_active: self._left())
-        context = SimpleNamespace(listenerBus=lambda: bus, statusTracker=lambda: tracker, statusStore=lambda: store)
-        spark_context = SimpleNamespace(master=self.master, _jsc=SimpleNamespace(sc=lambda: context))
+        context = SimpleNamespace(statusTracker=lambda: tracker, statusStore=lambda: store)
+        java = SimpleNamespace(sc=lambda: context, emptyRDD=lambda: SimpleNamespace(count=self._begin_job))
+        spark_context = SimpleNamespace(
+            master=self.master, _jsc=java, addJobTag=self.tags.append, removeJobTag=self.tags.remove
+        )
         return cast(SparkSession, SimpleNamespace(sparkContext=spark_context, _jsparkSession=None))
 
     def _left(self) -> Seq:
         return Seq([SimpleNamespace(id=lambda name=name: name) for name in self.executors])
 
-    def _wait(self, milliseconds: int) -> None:
-        assert milliseconds > 0
+    def _begin_job(self) -> int:
         if self.is_gone:
             raise Py4JError("gone")
-        self.is_heard = True
+        (self.sentinel,) = self.tags
+        return 0
+
+    def _jobs_of(self, tag: str) -> list[int]:
+        """Hear of everything at once, some questions behind the last job."""
+        self.lag -= self.sentinel is not None
+        if self.lag > 0 or self.sentinel is None:
+            return []
+        return [0] if tag == self.sentinel else list(self.jobs.get(tag, {}))
 
     def _job(self, job: int) -> Option:
         stages = next((stages[job] for stages in self.jobs.values() if job in stages), None)
@@ -118,6 +129,22 @@ def test_an_audit_that_has_counted_two_runs_is_told_as_that(attempt: int, told: 
 
     with pytest.raises(RetryableError, match=told):
         run(Spark(jobs={"mine": {1: [1]}}, attempts={1: attempt}), action)
+
+
+def test_a_tracker_that_hears_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trident.engine.reruns._PATIENCE_S", 0.01)
+    with pytest.raises(RetryableError, match="nobody knows whether tasks were run again"):
+        run(Spark(lag=10**9))
+
+
+def test_what_is_kept_no_more_when_all_have_used_it_was_made_again() -> None:
+    def frame(is_kept: bool) -> DataFrame:
+        return cast(DataFrame, SimpleNamespace(storageLevel=SimpleNamespace(useMemory=is_kept)))
+
+    require_kept([], "pay txid 3")
+    require_kept([frame(True), frame(True)], "pay txid 3")
+    with pytest.raises(RetryableError, match=r"pay txid 3: what Spark kept .*clearCache.*Nothing of the batch"):
+        require_kept([frame(True), frame(False)], "pay txid 3")
 
 
 @pytest.mark.parametrize(("master", "has_executors"), [("local[*]", False), ("local-cluster[2,1,900]", True)])

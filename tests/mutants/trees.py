@@ -28,9 +28,16 @@ TREES: Final = (
         _RERUNS,
     ),
     Mutant(
+        "what is kept for several actions and was let go of is no result",
+        "trident/engine/processor.py",
+        "            require_kept(kept, what)\n",
+        "",
+        ("integration_tests/failures/test_frames_that_go.py",),
+    ),
+    Mutant(
         "what Spark's listeners have not heard yet is waited for",
         "trident/engine/reruns.py",
-        "        context.listenerBus().waitUntilEmpty(_WAIT_MS)  # the tracker knows by it, behind the jobs\n",
+        '        self._be_heard(tracker, f"{tag}-heard")\n',
         "",
         _RERUNS,
     ),

@@ -29,7 +29,7 @@ from trident.engine.messages import MessageTrees
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates, frame_of
 from trident.engine.reading import ONE_TASKS, Readers, width_of
-from trident.engine.reruns import OneRun
+from trident.engine.reruns import OneRun, require_kept
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
@@ -251,7 +251,7 @@ class SparkProcessor:
         cancel = partial(self.cancel, attempt.batch)
         readings = Readings(attempt.request.edges)
         found: dict[str, Collected] = {}
-        with self._storage() as keep:
+        with self._storage(str(attempt.batch)) as keep:
             opened = run_all([partial(self._open, attempt, trunk, keep) for trunk in attempt.job.trunks], cancel)
             for trunk, (_, collected) in zip(attempt.job.trunks, opened, strict=True):
                 readings.add(trunk.source.name, collected.words)
@@ -326,7 +326,7 @@ class SparkProcessor:
         return lowering.vouched(collected, attempt.request.edges)
 
     @contextmanager
-    def _storage(self) -> Iterator[Callable[[DataFrame], DataFrame]]:
+    def _storage(self, what: str) -> Iterator[Callable[[DataFrame], DataFrame]]:
         """Return a way to keep frames in Spark's storage up to the end of the block; callable from several threads."""
         kept: list[DataFrame] = []
 
@@ -336,6 +336,7 @@ class SparkProcessor:
 
         try:
             yield keep
+            require_kept(kept, what)
         finally:
             # where Spark is gone its storage is too, and what ended the block is to be raised
             with suppress(*SPARK_FAILURES, *AFTER_STOP):

@@ -8,19 +8,21 @@ another order, time has passed. So such an attempt is processed again as a whole
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from py4j.java_gateway import JavaObject
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.errors import RetryableError
 from trident.engine.audited import AuditError
 from trident.engine.errors import NOTHING_APPLIED, SPARK_FAILURES, classify
-from trident.engine.spark import is_classic, items_of
+from trident.engine.spark import is_classic, items_of, tagged
 
 T = TypeVar("T")
-_WAIT_MS: Final = 30_000
+_PATIENCE_S: Final = 30.0
+_POLL_S: Final = 0.002
 
 
 class OneRun:
@@ -63,19 +65,48 @@ class OneRun:
             raise classify(error, what) from None
 
     def _was_run_again(self, tag: str) -> bool:
-        context = self._context()
-        context.listenerBus().waitUntilEmpty(_WAIT_MS)  # the tracker knows by it, behind the jobs
-        tracker = context.statusTracker()
+        tracker = self._context().statusTracker()
+        self._be_heard(tracker, f"{tag}-heard")
         jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForTag(tag))
         stages = {stage for job in jobs if job.isDefined() for stage in job.get().stageIds()}
         found = (tracker.getStageInfo(stage) for stage in sorted(stages))
         return any(each.isDefined() and each.get().currentAttemptId() > 0 for each in found)
+
+    def _be_heard(self, tracker: JavaObject, tag: str) -> None:
+        """Wait until the tracker knows of all that was before this: it hears of jobs later, in their order."""
+        with tagged(self._spark, tag):
+            self._spark.sparkContext._jsc.emptyRDD().count()  # a job without tasks, which nobody runs
+        latest = time.monotonic() + _PATIENCE_S
+        while not len(tracker.getJobIdsForTag(tag)):
+            if time.monotonic() > latest:
+                raise RetryableError(
+                    f"Spark's tracker has not heard of a job within {_PATIENCE_S:.0f} s, so nobody knows whether tasks "
+                    f"were run again. {NOTHING_APPLIED}; it is processed again"
+                )
+            time.sleep(_POLL_S)
 
     def _executors(self) -> frozenset[str]:
         return frozenset(str(each.id()) for each in items_of(self._context().statusStore().executorList(True)))
 
     def _context(self) -> JavaObject:
         return self._spark.sparkContext._jsc.sc()
+
+
+def require_kept(frames: Iterable[DataFrame], what: str) -> None:
+    """Raise RetryableError where Spark keeps a frame no more on which several actions of an attempt were to stand.
+
+    A session's frames are kept by all sessions together, so `spark.catalog.clearCache()` of a program's takes these.
+    """
+    try:
+        is_gone = not all(frame.storageLevel.useMemory for frame in frames)
+    except SPARK_FAILURES as error:
+        raise classify(error, what) from None
+    if is_gone:
+        raise RetryableError(
+            f"{what}: what Spark kept of the batch was let go of before all had used it (clearCache(), for one), and "
+            f"was made again; a user's function may have said something else then. {NOTHING_APPLIED}; it is processed "
+            "again."
+        )
 
 
 def _has_executors(spark: SparkSession) -> bool:
