@@ -21,7 +21,7 @@ FOLDERS: Final = {
     "integration_tests/pipelines/": 8,
     "integration_tests/state/": 18,
     "integration_tests/": 12,
-    "tests/simulation/": 4,
+    "tests/simulation/": 6,
     "tests/coordinators/": 9,
     "tests/cli/": 5,
     "tests/hazards/": 3,

@@ -356,7 +356,7 @@ QUEUES: Final = (
     Mutant(
         "queue: entries that are gone while pending are said",
         "spouts/queue/redis/group.py",
-        "            raise lost_entries(self._place, lost)",
+        "            raise self._lost(lost)",
         "            pass",
         _REDIS,
     ),
