@@ -48,6 +48,7 @@ class Spark:
     executors: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     sentinel: str | None = None
+    sentinels: list[str] = field(default_factory=list)
     lag: int = 3
     is_gone: bool = False
 
@@ -72,6 +73,7 @@ class Spark:
         if self.is_gone:
             raise Py4JError("gone")
         (self.sentinel,) = self.tags
+        self.sentinels.append(self.sentinel)
         return 0
 
     def _jobs_of(self, tag: str) -> list[int]:
@@ -129,6 +131,14 @@ def test_an_audit_that_has_counted_two_runs_is_told_as_that(attempt: int, told: 
 
     with pytest.raises(RetryableError, match=told):
         run(Spark(jobs={"mine": {1: [1]}}, attempts={1: attempt}), action)
+
+
+def test_a_batch_and_its_turn_each_wait_for_what_came_last() -> None:
+    spark = Spark(jobs={"mine": {1: [1]}}, attempts={1: 0})
+    watching = OneRun(spark.as_session(), runs_user_code=True, keeps_frames=False)
+    for _ in range(2):
+        watching.of("mine", "pay txid 3", lambda: "made")
+    assert len(set(spark.sentinels)) == 2, "one that was heard of before says nothing of what came since"
 
 
 def test_a_tracker_that_hears_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ TREES: Final = (
     Mutant(
         "what Spark's listeners have not heard yet is waited for",
         "trident/engine/reruns.py",
-        '        self._be_heard(tracker, f"{tag}-heard")\n',
+        '        self._be_heard(tracker, f"{tag}-heard-{secrets.token_hex(4)}")  # a batch and its turn have one tag\n',
         "",
         _RERUNS,
     ),

@@ -8,6 +8,7 @@ another order, time has passed. So such an attempt is processed again as a whole
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
@@ -66,7 +67,7 @@ class OneRun:
 
     def _was_run_again(self, tag: str) -> bool:
         tracker = self._context().statusTracker()
-        self._be_heard(tracker, f"{tag}-heard")
+        self._be_heard(tracker, f"{tag}-heard-{secrets.token_hex(4)}")  # a batch and its turn have one tag
         jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForTag(tag))
         stages = {stage for job in jobs if job.isDefined() for stage in job.get().stageIds()}
         found = (tracker.getStageInfo(stage) for stage in sorted(stages))
