@@ -93,7 +93,7 @@ class AckingSource(HeldRowsSource):
         self._pending = PendingMessages(horizon=spout.horizon)
         self._instance: Instance | None = None
         self._instances = 0
-        self._told: _Told = (), (), None
+        self._told: _Told | None = None
         self._life: tuple[str, int] | None = None
         self._txid = 0
         self._is_active = True
@@ -129,6 +129,7 @@ class AckingSource(HeldRowsSource):
                 positions.get(self._id, 0), done=done, pinned=pinned, horizon=self._spout.horizon
             )
         self._informed()
+        self._told = None  # nobody is asked where it begins any more; it may have all ids of the horizon
 
     def set_active(self, active: bool) -> None:
         """Have the spout activated or deactivated; acks and fails still come."""
@@ -274,18 +275,18 @@ class AckingSource(HeldRowsSource):
 
     def _informed(self) -> Instance:
         """Return a process that was told what is known now: what another one found at its source it did not check."""
-        instance = self._instance
-        if instance is not None and self._told == self._what_is_known():
+        instance, told = self._instance, self._what_is_known()
+        if instance is not None and self._told == told:
             return instance
         if instance is not None:
             self._instance = None
             instance.close()
+        self._told = told
         return self._start()
 
     def _start(self) -> Instance:
         self._instances += 1
-        self._told = self._what_is_known()
-        instance = self._begin(SpoutContext(self._name, self._instances, *self._told, self._is_new))
+        instance = self._begin(SpoutContext(self._name, self._instances, *self._what_is_known(), self._is_new))
         with self._lock:
             self._instance = instance
             instance.set_active(self._is_active)

@@ -90,12 +90,11 @@ class MemoryResetting:
         """Return where the rows stand; without a position, the newest txid of any: its value is no batch's to come."""
         place = self.place
         with place.database.transaction() as transaction:
-            position = place.position(transaction, topology)
-            rows = list(place.rows(transaction).values())
-        if position is not None:
-            return position.txid
-        txids = [row.txid for row in rows if isinstance(row, OpaqueValue | TransactionalValue)]
-        return max(txids, default=0) if rows else None
+            if (position := place.position(transaction, topology)) is not None:
+                return position.txid
+            rows = place.rows(transaction)
+            txids = (row.txid for row in rows.values() if isinstance(row, OpaqueValue | TransactionalValue))
+            return max(txids, default=0) if rows else None
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep the rows."""

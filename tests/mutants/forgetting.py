@@ -90,8 +90,8 @@ FORGETTING: Final = (
     Mutant(
         "rows in memory that are adopted are of no txid that is to come",
         "state/memory/parts.py",
-        "        return max(txids, default=0) if rows else None\n",
-        "        return 0 if rows else None\n",
+        "            return max(txids, default=0) if rows else None\n",
+        "            return 0 if rows else None\n",
         (f"{_LIVES}::test_rows_in_memory_that_others_adopt_keep_what_they_hold",),
     ),
     Mutant(

@@ -664,15 +664,15 @@ QUEUES: Final = (
     Mutant(
         "queue: a process that was asked before all was known is not the one that the run goes on with",
         "spouts/queue/source.py",
-        " and self._told == self._what_is_known():",
+        " and self._told == told:",
         ":",
         _SOURCE_ASKED,
     ),
     Mutant(
         "queue: a process that another one takes the place of is ended",
         "spouts/queue/source.py",
-        "            self._instance = None\n            instance.close()\n        return self._start()",
-        "            self._instance = None\n        return self._start()",
+        "            self._instance = None\n            instance.close()\n        self._told = told\n",
+        "            self._instance = None\n        self._told = told\n",
         _SOURCE_ASKED,
     ),
     Mutant(
