@@ -134,6 +134,18 @@ def topic(kafka: Kafka) -> Topic:
     return Topic(kafka)
 
 
+def kept_behind(topic: Topic, folder: Path, more: str) -> tuple[Topology, str]:
+    """Return a topology that was kept when it had done a and b, and has done more since; and a moment before both."""
+    moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000")
+    topology = Topology(topic.spout, folder)
+    topic.send("ab")
+    topology.run()
+    topology.keep()
+    topic.send(more)
+    topology.run()
+    return topology, moment
+
+
 def carry_out(topic: Topic, said: str, exchanged: str, by: str) -> None:
     """Do what the error says, to the letter."""
     words = said[said.index("kafka-consumer-groups ") :].split(" has it given again")[0]
@@ -241,13 +253,7 @@ def test_a_reset_is_no_restore(topic: Topic, tmp_path: Path) -> None:
 def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_given_again(
     topic: Topic, tmp_path: Path
 ) -> None:
-    topology = Topology(topic.spout, tmp_path)
-    before = datetime.now(UTC)
-    topic.send("ab")
-    topology.run()
-    topology.keep()
-    topic.send("c")
-    topology.run()
+    topology, moment = kept_behind(topic, tmp_path, "c")
     topology.reset()
     topic.send("de")
     topology.run()
@@ -255,7 +261,7 @@ def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_gi
     for _ in range(2):
         with pytest.raises(FatalError, match=r"had been reset after txid \d+, which it does not know") as stopped:
             topology.run()
-    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    carry_out(topic, str(stopped.value), "MOMENT", moment)
     topic.send("f")
     topology.run()
     assert topology.counted() == once("abcdef")
@@ -266,13 +272,7 @@ def test_what_was_acked_before_and_behind_a_reset_that_a_backup_takes_back_is_gi
 def test_what_was_acked_behind_a_backup_is_noticed_behind_a_reset_in_it_too(
     topic: Topic, tmp_path: Path, quiet: bool
 ) -> None:
-    topology = Topology(topic.spout, tmp_path)
-    before = datetime.now(UTC)
-    topic.send("ab")
-    topology.run()
-    topology.keep()
-    topic.send("c")
-    topology.run()
+    topology, moment = kept_behind(topic, tmp_path, "c")
     if quiet:  # a process that acks nothing leaves what was noted
         topology.run()
     topology.put_back()
@@ -281,7 +281,7 @@ def test_what_was_acked_behind_a_backup_is_noticed_behind_a_reset_in_it_too(
     for _ in range(2):
         with pytest.raises(FatalError, match=r"since its reset behind txid \d+, but the group") as stopped:
             topology.run()
-    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    carry_out(topic, str(stopped.value), "MOMENT", moment)
     topology.run()
     assert topology.counted() == once("abcd")
     topology.run()
@@ -292,13 +292,7 @@ def test_what_was_acked_behind_a_backup_is_noticed_by_the_start_that_finishes_a_
     topic: Topic, tmp_path: Path
 ) -> None:
     """The reset before it has left no start stored, so the stream is asked where it begins."""
-    topology = Topology(topic.spout, tmp_path)
-    before = datetime.now(UTC)
-    topic.send("ab")
-    topology.run()
-    topology.keep()
-    topic.send("cde")
-    topology.run()
+    topology, moment = kept_behind(topic, tmp_path, "cde")
     topology.put_back()
     topology.reset()
     with dying_at(CrashPoint.AFTER_DECIDING_RESET):
@@ -309,7 +303,7 @@ def test_what_was_acked_behind_a_backup_is_noticed_by_the_start_that_finishes_a_
         with pytest.raises(FatalError, match=r"since its reset behind txid \d+, but the group") as stopped:
             topology.run()
     assert (topology.counted(), topic.positions()) == ({}, positions)
-    carry_out(topic, str(stopped.value), "MOMENT", before.strftime("%Y-%m-%dT%H:%M:%S.000"))
+    carry_out(topic, str(stopped.value), "MOMENT", moment)
     topology.run()
     assert topology.counted() == once("abcdef")
     topology.reset()

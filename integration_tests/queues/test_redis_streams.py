@@ -257,6 +257,15 @@ def test_a_group_that_went_between_two_runs_is_not_made_anew(stream: Stream, sta
     assert stream.client.xinfo_groups(stream.name) == []
 
 
+def deleted_while_pending(stream: Stream, count: int, **options: Any) -> list[str]:
+    """Return the ids of entries that a process had taken and not acked, and that are in the stream no more."""
+    added = stream.add(count)
+    with opened(stream.spout(**options)) as spout:
+        taken(spout, count)
+    stream.client.xdel(stream.name, *added)
+    return added
+
+
 def refused(spout: RedisStreamSpout, said: str, kind: type[Exception] = FatalError) -> str:
     with pytest.raises(kind, match=said) as caught, opened(spout):
         taken(spout, 1)
@@ -411,10 +420,7 @@ def test_what_an_earlier_process_had_given_is_not_called_lost_before_it_is_known
 
 
 def test_what_others_take_over_and_nobody_knows_of_is_said_so(stream: Stream) -> None:
-    added = stream.add(2)
-    with opened(stream.spout(consumer="dead")) as spout:
-        taken(spout, 2)
-    stream.client.xdel(stream.name, *added)
+    added = deleted_while_pending(stream, 2, consumer="dead")
     time.sleep(SOON.total_seconds())
     spout = stream.spout(min_idle=SOON)
     spout.open(SpoutContext("in", 2, added[:1], added[:1]))
@@ -426,10 +432,7 @@ def test_what_others_take_over_and_nobody_knows_of_is_said_so(stream: Stream) ->
 def test_what_is_held_here_and_gone_from_the_stream_does_not_end_the_run(
     stream: Stream, caplog: pytest.LogCaptureFixture
 ) -> None:
-    added = stream.add(3)
-    with opened(stream.spout()) as spout:
-        taken(spout, 3)
-    stream.client.xdel(stream.name, *added)
+    added = deleted_while_pending(stream, 3)
     spout = stream.spout()
     spout.open(SpoutContext("in", 2, added, added))  # another process of this run has given them, and died
     spout.activate()
@@ -441,10 +444,7 @@ def test_what_is_held_here_and_gone_from_the_stream_does_not_end_the_run(
 
 
 def test_a_loss_is_said_though_the_answer_to_its_ack_is_lost(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    added = stream.add(3)
-    with opened(stream.spout()) as spout:
-        taken(spout, 3)
-    stream.client.xdel(stream.name, *added)
+    deleted_while_pending(stream, 3)
     with monkeypatch.context() as patched:
         patched.setattr(Redis, "xack", losing(Redis.xack))
         refused(stream.spout(), "3 entries were deleted or trimmed before they were acked")
@@ -453,10 +453,7 @@ def test_a_loss_is_said_though_the_answer_to_its_ack_is_lost(stream: Stream, mon
 def test_each_entry_that_is_lost_is_named_however_many_there_are(
     stream: Stream, caplog: pytest.LogCaptureFixture
 ) -> None:
-    added = stream.add(130)
-    with opened(stream.spout()) as spout:
-        taken(spout, 130)
-    stream.client.xdel(stream.name, *added)
+    added = deleted_while_pending(stream, 130)
     with caplog.at_level(logging.WARNING, "trident.queues"):
         refused(stream.spout(), r"130 entries were deleted .* … \(the log names all\)")
     assert all(id_ in caplog.text for id_ in added)
