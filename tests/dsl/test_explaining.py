@@ -9,7 +9,8 @@ from typing import cast
 
 import pytest
 
-from tests.dsl.test_graph import A, persist, query, shown, source, step, topology, union
+from tests.dsl.graphs import persist, query, shown, source, step, union
+from tests.dsl.test_graph import A, topology
 from trident.engine.compiled import CompiledTopology
 from trident.graph.nodes import PersistNode
 from trident.language.explaining import ExplainForm, explained, steps_of

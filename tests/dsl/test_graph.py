@@ -11,19 +11,16 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
+from tests.dsl.graphs import LAYOUT, Named, function, in_order, persist, query, shown, source, step, union
 from tests.dsl.sinks import UnopenedSink
 from trident import ConfigurationError
 from trident.base.order import ORDER
 from trident.engine.compiled import CompiledTopology
 from trident.graph.jobs import Job, Trunk, jobs_of
 from trident.graph.nodes import (
-    Asked,
     End,
-    NewValuesNode,
     Node,
     OperationNode,
-    PersistNode,
-    QueryNode,
     RecordOperationNode,
     SinkNode,
     SourceNode,
@@ -35,60 +32,6 @@ from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
 from trident.operations.functions import FlatMapFunction
 from trident.spouts.base import Spout
-from trident.state.layout import Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import State
-
-LAYOUT = StateLayout((), (ValueColumn("n", pa.int64(), Merge.ADD),))
-
-
-@dataclass(frozen=True)
-class Named:
-    """Stands for a state, a spout or a step: the graph looks at nothing but names."""
-
-    name: str
-    kind: StateKind = StateKind.OPAQUE
-    makes_groups: bool = False
-    runs_user_code: bool = False
-    wants_order: bool = False
-
-    @property
-    def verb(self) -> str:
-        return self.name
-
-    def description(self) -> dict[str, str]:
-        return {}
-
-
-def source(name: str) -> SourceNode:
-    return SourceNode(name, cast(Spout, Named(name)))
-
-
-def step(before: Node) -> OperationNode:
-    return OperationNode(cast(Operation, Named("step")), before)
-
-
-def function(before: Node) -> OperationNode:
-    return OperationNode(cast(Operation, Named("function", runs_user_code=True)), before)
-
-
-def union(*before: Node) -> RecordOperationNode:
-    return RecordOperationNode(cast(RecordOperation, Named("union")), before)
-
-
-def in_order(*before: Node) -> RecordOperationNode:
-    return RecordOperationNode(cast(RecordOperation, Named("in order", wants_order=True)), before)
-
-
-def query(state: PersistNode, before: Node) -> QueryNode:
-    return QueryNode(state.kept, before, Asked((), {}), LAYOUT.schema())
-
-
-def shown(state: PersistNode) -> NewValuesNode:
-    return NewValuesNode(state, {})
-
-
-def persist(state: str, before: Node) -> PersistNode:
-    return PersistNode(cast(State, Named(state)), LAYOUT, cast(Aggregate, None), before)
 
 
 def topology(*ends: End) -> CompiledTopology:

@@ -11,6 +11,7 @@ _COLLECTOR: Final = ("tests/dsl/test_task_collector.py",)
 _PURE: Final = ("tests/coordinators/test_trees.py",)
 _FAIL: Final = "tests/coordinators/test_messages_that_fail.py"
 _SPARK: Final = "integration_tests/spouts/test_message_trees.py"
+_FORKS = "tests/dsl/test_forks.py"
 _RERUNS: Final = ("tests/dsl/test_reruns.py",)
 TREES: Final = (
     Mutant(
@@ -29,8 +30,8 @@ TREES: Final = (
     ),
     Mutant(
         "what is kept for several actions and was let go of is no result",
-        "trident/engine/processor.py",
-        "            require_kept(kept, what)\n",
+        "trident/engine/keeping.py",
+        "        require_kept(kept, what)\n",
         "",
         ("integration_tests/failures/test_frames_that_go.py",),
     ),
@@ -121,8 +122,8 @@ TREES: Final = (
     Mutant(
         "what was said of messages goes round a merge",
         "trident/engine/lowering.py",
-        "                    words += self._said_of_trees(given)\n",
-        "                    pass\n",
+        "        return [*of_sources, *(words_said_by(fork.said_by, fork.frame) for fork in of_forks)]\n",
+        "        return of_sources\n",
         (f"{_SPARK}::test_a_row_of_a_join_is_of_the_messages_of_both_its_sides",),
     ),
     Mutant(
@@ -142,8 +143,61 @@ TREES: Final = (
     Mutant(
         "what the turn's functions did with a collector is said",
         "trident/engine/turning.py",
-        "            tell_of_misuse([word for word in found.words if isinstance(word, TreeWord)])\n",
+        "        tell_of_misuse(list(said))  # what several ends share, each of them returns\n",
         "",
         (f"{_SPARK}::test_a_second_ack_in_the_turn_is_said_in_the_log",),
+    ),
+    Mutant(
+        "a function's rows are kept where several ways lead on",
+        "trident/graph/forks.py",
+        "        if made[node] and (len(ways) > 1 or any(parted)):\n",
+        "        if made[node] and any(parted):\n",
+        (f"{_FORKS}::test_each_function_is_run_once_whatever_hangs_on_it",),
+    ),
+    Mutant(
+        "a function's rows are kept where words about messages go another way",
+        "trident/graph/forks.py",
+        "        if made[node] and (len(ways) > 1 or any(parted)):\n",
+        "        if made[node] and len(ways) > 1:\n",
+        (f"{_FORKS}::test_what_was_said_of_messages_and_the_rows_part_before_a_merge_so_both_are_kept",),
+    ),
+    Mutant(
+        "what is kept needs no second keeping",
+        "trident/graph/forks.py",
+        "if each not in kept and each not in found]",
+        "if each not in kept]",
+        (f"{_FORKS}::test_behind_what_is_kept_only_another_function_is_a_reason_to_keep_more",),
+    ),
+    Mutant(
+        "an end behind a fork has no run of its own",
+        "trident/graph/jobs.py",
+        "        if node in forks:\n",
+        "        if False:\n",
+        (f"{_FORKS}::test_an_end_behind_a_fork_does_not_read_its_trunk",),
+    ),
+    Mutant(
+        "ends stand on the forks",
+        "trident/engine/processor.py",
+        "enumerate(self._forks[attempt.job], 1)",
+        "enumerate((), 1)",
+        (
+            "integration_tests/dsl/test_forks.py::test_each_record_goes_one_way_and_what_is_acked_is_there[off-two_tables-by_rows]",
+        ),
+    ),
+    Mutant(
+        "a fork's rows are there before anybody uses them",
+        "trident/engine/processor.py",
+        "        self._on_spark(attempt, what, lambda: words_of(fork.frame).toArrow())\n",
+        "",
+        (
+            "integration_tests/failures/test_executors_that_die.py::test_two_executors_that_want_the_rows_of_a_function_are_given_those_of_one_run",
+        ),
+    ),
+    Mutant(
+        "in the turn a function's rows are made once",
+        "trident/engine/turning.py",
+        "        if node in self._kept and node not in self._frames:\n",
+        "        if False:\n",
+        ("integration_tests/dsl/test_forks.py::test_in_the_turn_each_record_goes_one_way_too",),
     ),
 )

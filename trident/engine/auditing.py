@@ -25,7 +25,7 @@ from trident.base.order import ORDER
 from trident.base.ranges import Edge, RangeManifest
 from trident.engine.audited import Step, require_accounts
 from trident.engine.collecting import Collected
-from trident.engine.lowering import Counted, Lowering, records_of, rooted, with_words
+from trident.engine.lowering import NO_FORKS, Counted, Lowering, records_of, rooted, steps_of, with_words
 from trident.engine.measuring import Measure, accounts_of
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
@@ -59,11 +59,13 @@ class AuditedLowering(Lowering):
         batch: BatchContext,
         keep: Keep = lambda frame: frame,
         trees: Trees = NO_TREES,
+        forks: Mapping[Node, Counted] = NO_FORKS,
     ) -> None:
-        super().__init__({trunk: top.frame for trunk, top in tops.items()}, batch, trees, name, keep)
-        self._name = f"{name}#"
+        super().__init__({trunk: top.frame for trunk, top in tops.items()}, batch, trees, name, forks)
+        self._keep = keep
+        self._name = steps_of(name)
         self._end = end_step(name)
-        self._counted_tops: Mapping[Node, Counted] = {trunk.top: top for trunk, top in tops.items()}
+        self._kept: Mapping[Node, Counted] = {**{trunk.top: top for trunk, top in tops.items()}, **forks}
         self._steps: list[Step] = []
         self._last = ""
         self._staged = Accounts()
@@ -76,10 +78,10 @@ class AuditedLowering(Lowering):
 
     def counted(self, node: Node) -> Counted:
         """Return the node's frame, and behind which step it was counted."""
-        top = self._counted_tops.get(node)
-        if top is not None:
-            self._steps += [step for step in top.before if step not in self._steps]
-            return top
+        kept = self._kept.get(node)
+        if kept is not None:
+            self._steps += [step for step in kept.before if step not in self._steps]
+            return kept
         match node:
             case OperationNode():
                 return self._behind_operation(node)
@@ -91,7 +93,7 @@ class AuditedLowering(Lowering):
     def as_top(self, node: Node, keep: Keep) -> Counted:
         """Return the node's frame as Spark keeps it, for others to begin with."""
         found = self.counted(node)
-        return replace(found, frame=keep(found.frame), before=tuple(self._steps))
+        return replace(found, frame=keep(found.frame), before=tuple(self._steps), said_by=self._run)
 
     def updates(self, end: Way, *, for_driver: bool, is_diverted: bool = False) -> DataFrame:
         """See `Lowering.updates`; beside the rows are their ids, or what their groups say of those of their records."""
@@ -141,8 +143,6 @@ class AuditedLowering(Lowering):
         account, batch = account_of(node.operation), replace(self._batch, needs=node.needs)
         mine = control().startswith(audited_by(self._name))
         words = self._words_of(node)
-        if self._has_said(node):
-            words += self._said_of_trees([each.frame for each in inputs])
         if isinstance(node.operation, MergeStreams):
             frames = [each.frame.filter(control().isNull() | mine) for each in inputs]
             made = node.operation.lower(frames, batch)
@@ -161,8 +161,7 @@ class AuditedLowering(Lowering):
         """Return an input, kept where its records and the words about them go different ways from here."""
         found = self.counted(node)
         given = replace(found, frame=self._with_roots_if_wanted(found.frame, follower))
-        is_used_once = isinstance(follower.operation, MergeStreams) and not self._has_said(follower)
-        if node in self._counted_tops or is_used_once:
+        if node in self._kept or isinstance(follower.operation, MergeStreams):
             return given
         return replace(given, frame=self._keep(given.frame))
 
@@ -221,7 +220,7 @@ def reading_step(stream: str) -> Step:
 
 def end_step(name: str) -> str:
     """Return the name of the last step of a lowering of this name."""
-    return f"{name}#end"
+    return f"{steps_of(name)}end"
 
 
 def account_of(operation: object) -> Account | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from types import MappingProxyType
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from trident.base.control import CONTROL
+from trident.base.control import CONTROL, audited_by, said_of_trees_by
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.ranges import Edge
@@ -29,10 +30,11 @@ from trident.graph.nodes import (
     SourceNode,
     Way,
     sources_of,
+    walk,
 )
 from trident.graph.rooted import NO_TREES, Trees, looks_after_acks
 from trident.operations.base import BatchContext, control
-from trident.operations.roots import with_roots, words_of_trees
+from trident.operations.roots import with_roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,18 @@ class Counted:
     step: str = ""
     before: tuple[Step, ...] = ()
     """That step and all that led to it, where another action may use them."""
+    said_by: str = ""
+    """Of a fork, the run whose words are in it alone; empty where that said nothing."""
+
+
+NO_FORKS: Final[Mapping[Node, Counted]] = MappingProxyType({})
 
 
 class Lowering:
     """Frames of one attempt, each node's made once; for one thread.
 
-    `tops` are the frames at the tops of trunks, with their sources' control rows.
+    `tops` are the frames at the tops of trunks, with their sources' control rows; `forks` those that are kept behind
+    them.
     """
 
     def __init__(
@@ -57,16 +65,16 @@ class Lowering:
         batch: BatchContext,
         trees: Trees = NO_TREES,
         run: str = "",
-        keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+        forks: Mapping[Node, Counted] = NO_FORKS,
     ) -> None:
-        """`run` is its own among those of its attempt; `keep` has Spark keep a frame that is used twice."""
+        """`run` is its own among those of its attempt."""
         self._batch = batch
         self._trees = trees
         self._run = run
         self._places = 0
-        self._keep = keep
-        self._top_nodes = frozenset[Node](trunk.top for trunk in tops)
+        self._forks = forks
         self._frames: dict[Node, DataFrame] = {trunk.top: frame for trunk, frame in tops.items()}
+        self._frames |= {node: fork.frame for node, fork in forks.items()}
         self._tops = {trunk.source: frame for trunk, frame in tops.items()}
 
     def frame(self, node: Node) -> DataFrame:
@@ -78,7 +86,8 @@ class Lowering:
 
     def as_top(self, node: Node, keep: Callable[[DataFrame], DataFrame]) -> Counted:
         """Return the node's frame as Spark keeps it, for others to begin with."""
-        return Counted(keep(self.frame(node)))
+        frame = keep(self.frame(node))
+        return Counted(frame, said_by=self._run if self._places else "")
 
     def updates(self, end: Way, *, for_driver: bool, is_diverted: bool = False) -> DataFrame:
         """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it.
@@ -115,19 +124,12 @@ class Lowering:
         self._places += 1
         return replace(self._batch, needs=node.needs, place=f"{self._run} {self._places}")
 
-    def _has_said(self, node: Node) -> bool:
-        """Whether words about trees were said on the way from the tops to a node."""
-        return bool(self._trees.rooted) and any(
-            each not in self._top_nodes and (looks_after_acks(each) or self._has_said(each)) for each in node.inputs
-        )
-
-    def _said_of_trees(self, frames: Sequence[DataFrame]) -> list[DataFrame]:
-        """Return the words that operations on the way from the tops have said, each once."""
-        words = [words_of_trees(frame, self._run) for frame in frames]
-        return [reduce(DataFrame.union, words).distinct()]
-
     def _words_of(self, node: RecordOperationNode) -> list[DataFrame]:
-        return [self._tops[source].select(control()) for source in sources_of(node)]
+        """Return what was said on the way to an operation's inputs, each once: of sources, and on the way to forks."""
+        before = set(walk(node))
+        of_forks = [fork for each, fork in self._forks.items() if fork.said_by and each in before]
+        of_sources = [self._tops[source].select(control()) for source in sources_of(node)]
+        return [*of_sources, *(words_said_by(fork.said_by, fork.frame) for fork in of_forks)]
 
     def _lower(self, node: Node) -> DataFrame:
         match node:
@@ -135,13 +137,9 @@ class Lowering:
                 return node.operation.lower(self._given(node.input, node), self._context(node))
             case RecordOperationNode():
                 given = [self._given(each, node) for each in node.inputs]
-                words = self._words_of(node)
-                if self._has_said(node):
-                    given = [self._keep(frame) for frame in given]
-                    words += self._said_of_trees(given)
                 inputs = [records_of(frame) for frame in given]
                 made = node.operation.lower(inputs, self._context(node)).withColumn(CONTROL, F.lit(None).cast("string"))
-                return with_words(made, words)
+                return with_words(made, self._words_of(node))
             case SourceNode():
                 raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
             case QueryNode() | NewValuesNode():
@@ -199,6 +197,17 @@ def rooted(source: SourceNode, frame: DataFrame, trees: Trees, *, keeps_order: b
 def words_of(frame: DataFrame) -> DataFrame:
     """Return the control rows alone, as one column."""
     return frame.filter(control().isNotNull()).select(control())
+
+
+def words_said_by(run: str, frame: DataFrame) -> DataFrame:
+    """Return what a run's operations have said of messages on the way to a frame, and what an audit has counted."""
+    said = control().startswith(said_of_trees_by(run)) | control().startswith(audited_by(steps_of(run)))
+    return frame.filter(said).select(control())
+
+
+def steps_of(run: str) -> str:
+    """Return how the names of a run's steps begin."""
+    return f"{run}#"
 
 
 def records_of(frame: DataFrame) -> DataFrame:

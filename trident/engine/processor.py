@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -19,23 +19,25 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.options import Audit
 from trident.engine.acting import AFTER_STOP, acting
 from trident.engine.audited_small import AuditedAtEnd, is_counted_at_end, lowered_with_marks, with_ids
-from trident.engine.auditing import AuditedLowering, Keep, audited_from_source
+from trident.engine.auditing import AuditedLowering, audited_from_source
 from trident.engine.collecting import Collected, Readings, carrying, empty_result, joined, read_table, words_in
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, of_state
+from trident.engine.keeping import Kept, storage
 from trident.engine.lowering import Counted, Lowering, from_source, words_of
 from trident.engine.messages import MessageTrees
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates, frame_of
 from trident.engine.reading import ONE_TASKS, Readers, width_of
-from trident.engine.reruns import OneRun, require_kept
+from trident.engine.reruns import OneRun
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
 from trident.engine.turning import Turn, tag_of
+from trident.graph.forks import forks_of
 from trident.graph.jobs import Job, Trunk
-from trident.graph.nodes import Way
+from trident.graph.nodes import Node, Way
 from trident.graph.rooted import NO_TREES
 from trident.operations.base import BatchContext
 from trident.spouts.base import SmallBatch, Source
@@ -74,6 +76,7 @@ class SparkProcessor:
         self._is_audited = audit is Audit.ON
         self._trees = compiled.trees if ackers else NO_TREES
         self._messages = MessageTrees(self._trees, sources, ackers)
+        self._forks = {job: forks_of(job, self._trees, is_audited=self._is_audited) for job in self._jobs}
         self._stages = compiled.stages
         self._stores = stores
         for name in self._stages.asked:
@@ -243,7 +246,7 @@ class SparkProcessor:
         return readings.result({end.name: collected})
 
     def _shared(self, attempt: _Attempt) -> ProcessResult:
-        """Each trunk is kept in Spark's storage by the first action on it; then the other ends' begin, side by side.
+        """Each trunk is kept in Spark's storage by the first action on it, then each fork; then the other ends begin.
 
         The control rows stay among the kept records, and every action returns those of the blocks that it used:
         a block that was lost and made again must have said the same.
@@ -251,15 +254,17 @@ class SparkProcessor:
         cancel = partial(self.cancel, attempt.batch)
         readings = Readings(attempt.request.edges)
         found: dict[str, Collected] = {}
-        with self._storage(str(attempt.batch)) as keep:
+        with storage(str(attempt.batch)) as keep:
             opened = run_all([partial(self._open, attempt, trunk, keep) for trunk in attempt.job.trunks], cancel)
             for trunk, (_, collected) in zip(attempt.job.trunks, opened, strict=True):
                 readings.add(trunk.source.name, collected.words)
-                if (first := attempt.job.first_on(trunk)) is not None:
+                if (first := self._first_on(attempt, trunk)) is not None:
                     found[first.name] = collected
-            tops = {trunk: top for trunk, (top, _) in zip(attempt.job.trunks, opened, strict=True)}
+            kept = Kept(keep, {trunk: top for trunk, (top, _) in zip(attempt.job.trunks, opened, strict=True)})
+            for number, fork in enumerate(self._forks[attempt.job], 1):
+                kept = kept.with_fork(fork, self._fork(attempt, fork, number, kept))
             others = [end for end in attempt.job.ends if end.name not in found]
-            results = run_all([partial(self._collect, attempt, end, tops, keep) for end in others], cancel)
+            results = run_all([partial(self._collect, attempt, end, kept) for end in others], cancel)
         for end, collected in zip(others, results, strict=True):
             readings.require_agreement(end, collected)
             found[end.name] = collected
@@ -270,13 +275,13 @@ class SparkProcessor:
     ) -> tuple[Counted, Collected]:
         """Read a source and keep the top of its trunk, by the action of an end on it or by one for the words alone."""
         tops: list[Counted] = []
-        name, first = trunk.source.name, attempt.job.first_on(trunk)
+        name, first = trunk.source.name, self._first_on(attempt, trunk)
 
         def action(frame: DataFrame) -> Collected:
             begun = self._begun(attempt, trunk, frame)
             tops.append(begun.as_top(trunk.top, keep))
             if first is not None:
-                return self._ended(attempt, first, self._behind({trunk: tops[-1]}, attempt, first, keep))
+                return self._ended(attempt, first, self._to(first, attempt, Kept(keep, {trunk: tops[-1]})))
             words = read_table(words_of(tops[-1].frame).toArrow(), None)
             return begun.vouched(words, attempt.request.edges)
 
@@ -295,8 +300,20 @@ class SparkProcessor:
         )
         return tops[-1], collected
 
-    def _collect(self, attempt: _Attempt, end: Way, tops: Mapping[Trunk, Counted], keep: Keep) -> Collected:
-        lowering = self._behind(tops, attempt, end, keep)
+    def _first_on(self, attempt: _Attempt, trunk: Trunk) -> Way | None:
+        return attempt.job.first_on(trunk, self._forks[attempt.job])
+
+    def _fork(self, attempt: _Attempt, node: Node, number: int, kept: Kept) -> Counted:
+        """Keep a fork's rows by an action of its own: two that found nothing kept could each run a user's function."""
+        # the end's name tells it from those of the attempt's other jobs
+        lowering = self._behind(kept, attempt.context, f"fork {attempt.job.ends[0].name} {number}")
+        fork = lowering.as_top(node, kept.keep)
+        what = f"rows that several ways lead on from, to {attempt.job.ends[0].name!r} for one"
+        self._on_spark(attempt, what, lambda: words_of(fork.frame).toArrow())
+        return fork
+
+    def _collect(self, attempt: _Attempt, end: Way, kept: Kept) -> Collected:
+        lowering = self._to(end, attempt, kept)
         return self._on_spark(attempt, f"job of {end.name!r}", lambda: self._ended(attempt, end, lowering), end.name)
 
     def _is_read_in_order(self, attempt: _Attempt, trunk: Trunk) -> bool:
@@ -312,36 +329,20 @@ class SparkProcessor:
         run = f"stream {source.name}" if end is None else f"end {end.name}"
         return from_source(source, frame, context, trees, run, keeps_order=keeps_order)
 
-    def _behind(self, tops: Mapping[Trunk, Counted], attempt: _Attempt, end: Way, keep: Keep) -> Lowering:
+    def _to(self, end: Way, attempt: _Attempt, kept: Kept) -> Lowering:
+        return self._behind(kept, attempt.context_of(end), f"end {end.name}")
+
+    def _behind(self, kept: Kept, context: BatchContext, run: str) -> Lowering:
         """Return a lowering of what hangs on kept frames."""
-        context = attempt.context_of(end)
-        if not self._is_audited:
-            frames = {trunk: top.frame for trunk, top in tops.items()}
-            return Lowering(frames, context, self._trees, f"end {end.name}", keep)
-        return AuditedLowering(f"end {end.name}", tops, context, keep, self._trees)
+        if self._is_audited:
+            return AuditedLowering(run, kept.tops, context, kept.keep, self._trees, kept.forks)
+        frames = {trunk: top.frame for trunk, top in kept.tops.items()}
+        return Lowering(frames, context, self._trees, run, kept.forks)
 
     def _ended(self, attempt: _Attempt, end: Way, lowering: Lowering) -> Collected:
         """Run an end's action."""
         collected = self._ends.collect(end, lowering.of(end), attempt.request, attempt.width)
         return lowering.vouched(collected, attempt.request.edges)
-
-    @contextmanager
-    def _storage(self, what: str) -> Iterator[Callable[[DataFrame], DataFrame]]:
-        """Return a way to keep frames in Spark's storage up to the end of the block; callable from several threads."""
-        kept: list[DataFrame] = []
-
-        def keep(frame: DataFrame) -> DataFrame:
-            kept.append(frame.persist())
-            return kept[-1]
-
-        try:
-            yield keep
-            require_kept(kept, what)
-        finally:
-            # where Spark is gone its storage is too, and what ended the block is to be raised
-            with suppress(*SPARK_FAILURES, *AFTER_STOP):
-                for frame in kept:
-                    frame.unpersist()
 
     def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T], state: str = "") -> T:
         job = f"{attempt.batch}, {what}"

@@ -50,17 +50,18 @@ class Turn:
     def run(self) -> dict[str, HeldUpdates]:
         """Return the updates of each end, a state's before those of what is made of its new values."""
         request = self.request
-        staged, made = dict(request.staged), dict[str, HeldUpdates]()
+        staged, made, said = dict(request.staged), dict[str, HeldUpdates](), dict[TreeWord, None]()
         lowering = TurnLowering(self, staged, BatchContext(request.batch_time, request.batch.txid))
         for end in self.stages.turn:
             is_diverted = end.name in request.diverts
             table = self.on_spark(end.name, partial(_table_of, lowering, end, is_diverted=is_diverted))
             found = read_table(table, end.schema)
             assert found.rows is not None
-            tell_of_misuse([word for word in found.words if isinstance(word, TreeWord)])
+            said |= dict.fromkeys(word for word in found.words if isinstance(word, TreeWord))
             made[end.name] = HeldUpdates(found.rows)
             if not is_diverted:
                 staged[end.name] = found.rows
+        tell_of_misuse(list(said))  # what several ends share, each of them returns
         return made
 
     def stored(self, kept: KeptState, keys: pa.Table) -> pa.Table:
@@ -87,8 +88,15 @@ class TurnLowering(Lowering):
         super().__init__({}, batch, Trees(is_asked=turn.is_asked))
         self._turn = turn
         self._staged = staged
+        self._kept = turn.stages.forks
         for node in turn.stages.carried:
             self._frames[node.input] = self._frame_of(turn.request.carried[node.name])
+
+    def frame(self, node: Node) -> DataFrame:
+        """See `Lowering.frame`; of rows that several ways lead on from, it is of one run of the user's code."""
+        if node in self._kept and node not in self._frames:
+            self._frames[node] = self._typed(super().frame(node).toArrow())
+        return super().frame(node)
 
     def _words_of(self, node: RecordOperationNode) -> list[DataFrame]:
         return []  # what was read was accounted for when it was processed

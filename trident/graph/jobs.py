@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from trident.base.order import ORDER
@@ -69,12 +69,13 @@ class Job:
         steps = (node.operation for end in self.ends for node in walk(end) if isinstance(node, RecordOperationNode))
         return any(isinstance(step, OfNothing) and step.makes_of_nothing for step in steps)
 
-    def first_on(self, trunk: Trunk) -> Way | None:
+    def first_on(self, trunk: Trunk, forks: Collection[Node] = ()) -> Way | None:
         """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.
 
-        None where every end takes the trunk's records by several ways, or with another source's.
+        None where every end takes the trunk's records by several ways, with another source's, or behind a fork that is
+        kept for others too.
         """
-        return next((end for end in self.ends if _is_straight(end, trunk)), None)
+        return next((end for end in self.ends if _is_straight(end, trunk, forks)), None)
 
 
 def jobs_of(ends: Sequence[Way]) -> tuple[Job, ...]:
@@ -140,10 +141,12 @@ def _top(source: SourceNode, followers: dict[Node | Way, set[Node | Way]]) -> No
     return top
 
 
-def _is_straight(end: Way, trunk: Trunk) -> bool:
+def _is_straight(end: Way, trunk: Trunk, forks: Collection[Node]) -> bool:
     node: Node | Way = end
     while isinstance(node, OperationNode) or node is end:
         (node,) = node.inputs
         if node is trunk.top:
             return True
+        if node in forks:
+            return False
     return False

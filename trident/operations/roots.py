@@ -7,9 +7,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from trident.base.control import CONTROL, said_of_trees_by
 from trident.base.trees import POSITION_BITS, ROOTS
-from trident.operations.base import control, field, guarded, order
+from trident.operations.base import field, guarded, order
 
 _POSITION_BYTES: Final = 8
 
@@ -40,8 +39,3 @@ def roots_of(frame: DataFrame) -> list[Column]:
 def roots_or_none(frame: DataFrame) -> Column:
     """Return the column of roots, empty where rows have none."""
     return field(ROOTS) if has_roots(frame) else F.lit(None).cast("array<bigint>").alias(ROOTS)
-
-
-def words_of_trees(frame: DataFrame, run: str) -> DataFrame:
-    """Return what operations of one run have said of trees on the way to a frame."""
-    return frame.filter(control().startswith(said_of_trees_by(run))).select(field(CONTROL))
