@@ -105,7 +105,7 @@ _EFFORTS = {
     ),
     Length.VERIFY: Effort(
         length=Length.VERIFY,
-        seeds=6_000,
+        seeds=3_000,
         must_meet_everything=True,
         every_scope=True,
         scenes=10_000_000,
