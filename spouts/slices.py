@@ -32,9 +32,13 @@ class Slice:
 
 
 def read_schema(fields: StructType, *, in_order: bool) -> StructType:
-    """Return the columns of a frame that a source reads: its fields, `ORDER` where that is asked for, control rows."""
+    """Return the columns of a frame that a source reads: its fields, `ORDER` where that is asked for, control rows.
+
+    In a control row each field is null, one that is declared NOT NULL too.
+    """
     order = [StructField(ORDER, BinaryType())] if in_order else []
-    return StructType([*fields.fields, *order, StructField(CONTROL, StringType())])
+    own = [StructField(each.name, each.dataType) for each in fields.fields]
+    return StructType([*own, *order, StructField(CONTROL, StringType())])
 
 
 def frame_of_rows(

@@ -16,11 +16,14 @@ from pyspark.sql import SparkSession
 from integration_tests.spouts.test_file_spout import Row, run, stored, topology
 from integration_tests.spouts.test_json_equals_spark import WHOLE, by_spark, decoded, make_record
 from tests.effort import base_seed, effort
-from trident import SqliteLedger, Topology
+from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
+from trident import Audit, Count, RunOptions, SqliteLedger, Topology
 from trident.base.control import BadRecordWord, decode
 from trident.base.errors import ConfigurationError, FatalError
-from trident.spouts import FileFormat, FileSpout, Json
+from trident.coordinators.options import Until
+from trident.spouts import FileFormat, FileSpout, FixedBatchSpout, Json
 from trident.spouts.decoders.declared import lacking
+from trident.state import SqliteState, SqliteTable
 
 SCHEMA = "word string, n bigint NOT NULL, price decimal(9,2) not null"
 FIELDS = ("word", "n", "price")
@@ -137,3 +140,30 @@ def test_not_null_inside_of_a_field_is_refused(spark: SparkSession, tmp_path: Pa
                 Topology("t").stream("s", FileSpout(tmp_path, schema, format=format_))
         with pytest.raises(ConfigurationError, match="says NOT NULL inside of x"):
             Json(schema).compile(spark)
+
+
+class StrictQueueSpout(FileQueueSpout):
+    """Asks for a value in each message."""
+
+    schema = "account string NOT NULL"
+
+
+@pytest.mark.parametrize("audit", Audit)
+@pytest.mark.parametrize("is_queue", [True, False], ids=["a queue", "memory"])
+def test_what_lies_in_the_coordinator_may_be_not_null_too_alone_and_merged(
+    spark: SparkSession, tmp_path: Path, is_queue: bool, audit: Audit
+) -> None:
+    """Rows of words have no values, also where a batch is read without a task or kept for several ways."""
+    queue = FileQueue(tmp_path / "queue.sqlite")
+    queue.put(map(str, range(12)))
+    rows = [(str(number),) for number in range(12)]
+    memory = FixedBatchSpout(StrictQueueSpout.schema, rows, max_records_per_batch=5)
+    made = Topology("strict")
+    one = made.stream("one", StrictQueueSpout(queue.path) if is_queue else memory)
+    one.group_by("account").persistent_aggregate(SqliteState("counts"), n=Count())
+    made.merge(made.stream("two", memory), made.stream("three", memory)).to_table(SqliteTable("merged"))
+    ledger = tmp_path / "ledger.sqlite"
+    made.run(spark, ledger=SqliteLedger(ledger), options=RunOptions(until=Until.CAUGHT_UP, audit=audit))
+    with sqlite3.connect(ledger) as connection:
+        assert connection.execute("SELECT sum(n), count(*) FROM counts").fetchall() == [(12, 12)]
+        assert connection.execute("SELECT count(*) FROM merged").fetchall() == [(24,)]

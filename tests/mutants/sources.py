@@ -370,4 +370,14 @@ SOURCES = (
         "b",
         _CSV,
     ),
+    Mutant(
+        "rows of words have no values, whatever is declared NOT NULL",
+        "spouts/slices.py",
+        "    own = [StructField(each.name, each.dataType) for each in fields.fields]\n",
+        "    own = fields.fields\n",
+        (
+            "integration_tests/spouts/test_not_null.py::"
+            "test_what_lies_in_the_coordinator_may_be_not_null_too_alone_and_merged[a queue-off]",
+        ),
+    ),
 )

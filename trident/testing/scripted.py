@@ -9,10 +9,9 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from trident.base.arrays import AnyArray, AnyChunks
-from trident.base.control import CONTROL
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import ConfigurationError
 from trident.base.logs import LogCut
@@ -24,6 +23,7 @@ from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SmallBatch, SpoutKind, Start, StartAt
 from trident.spouts.row_logs import Row
 from trident.spouts.rows import control_batch
+from trident.spouts.slices import read_schema
 from trident.spouts.tally import RangeTally
 
 _TOPIC_ID = "scripted"
@@ -145,8 +145,7 @@ class ScriptedSource:
     def read_small(self, spark: SparkSession, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch:
         """Return the rows of the ranges and their words, here and now."""
         reached(CrashPoint.READING)
-        order = [StructField(ORDER, BinaryType())] if in_order else []
-        schema = StructType([*self._script.schema.fields, *order, StructField(CONTROL, StringType())])
+        schema = read_schema(self._script.schema, in_order=in_order)
         wanted = arrow_schema(schema)
         parts = [batch for edge in edges for batch in self._read(wanted, edge)]
         table = pa.Table.from_batches(parts, schema=wanted)
