@@ -67,6 +67,11 @@ def union(*before: Node) -> RecordOperationNode:
     return RecordOperationNode(cast(RecordOperation, Named("union")), before)
 
 
+def function_of(*before: Node) -> RecordOperationNode:
+    """Return a user's function over several streams."""
+    return RecordOperationNode(cast(RecordOperation, Named("function", runs_user_code=True)), before)
+
+
 def in_order(*before: Node) -> RecordOperationNode:
     return RecordOperationNode(cast(RecordOperation, Named("in order", wants_order=True)), before)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dsl.graphs import LAYOUT, function, persist, query, said_of, source, step, union
+from tests.dsl.graphs import LAYOUT, function, function_of, persist, query, said_of, shown, source, step, union
 from trident.graph.forks import forks_of
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import (
@@ -27,8 +27,10 @@ def job_of(*ends: End) -> Job:
     return job
 
 
-def forks(*ends: End, trees: Trees = NO_TREES, is_audited: bool = False) -> tuple[Node, ...]:
-    return forks_of(job_of(*ends), trees, is_audited=is_audited)
+def forks(
+    *ends: End, trees: Trees = NO_TREES, is_audited: bool = False, are_columns_seen: bool = True
+) -> tuple[Node, ...]:
+    return forks_of(job_of(*ends), trees, is_audited=is_audited, are_columns_seen=are_columns_seen)
 
 
 def runs(kept: Collection[Node], ends: Sequence[Way]) -> dict[Node, int]:
@@ -60,19 +62,20 @@ def graphs(draw: st.DrawFn) -> list[End]:
         if draw(st.booleans()):
             nodes.append(draw(st.sampled_from(STEPS))(draw(before)))
         else:
-            nodes.append(union(*draw(st.lists(before, min_size=1, max_size=3))))
+            together = draw(st.sampled_from([union, function_of]))
+            nodes.append(together(*draw(st.lists(before, min_size=1, max_size=3))))
     ends = draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=4))
     return [persist(str(number), node) for number, node in enumerate(ends)]
 
 
 def is_function(node: Node) -> bool:
-    return isinstance(node, OperationNode) and node.operation.runs_user_code
+    return isinstance(node, OperationNode | RecordOperationNode) and node.operation.runs_user_code
 
 
 @given(graphs())
 def test_each_function_is_run_once_whatever_hangs_on_it(ends: list[End]) -> None:
     for job in jobs_of(ends):
-        kept = [*(trunk.top for trunk in job.trunks), *forks_of(job, NO_TREES, is_audited=False)]
+        kept = [*(trunk.top for trunk in job.trunks), *forks_of(job, NO_TREES, is_audited=False, are_columns_seen=True)]
         found = runs(kept, job.ends)
         assert {node: count for node, count in found.items() if is_function(node) and count != 1} == {}
 
@@ -81,7 +84,7 @@ def test_each_function_is_run_once_whatever_hangs_on_it(ends: list[End]) -> None
 def test_a_fork_comes_after_those_before_it_and_is_no_top(ends: list[End], is_audited: bool) -> None:
     for job in jobs_of(ends):
         known: set[Node] = {trunk.top for trunk in job.trunks}
-        for fork in forks_of(job, NO_TREES, is_audited=is_audited):
+        for fork in forks_of(job, NO_TREES, is_audited=is_audited, are_columns_seen=True):
             assert fork not in known
             assert not known & (runs((), [persist("", fork)]).keys() - known)
             known.add(fork)
@@ -138,6 +141,21 @@ def test_what_was_said_of_messages_and_the_rows_part_before_a_merge_so_both_are_
     assert forks(*ends, trees=Trees({"a": 0}, frozenset({a}), is_asked=True)) == (asked,)
 
 
+def test_what_was_said_is_kept_also_where_another_step_stands_before_the_merge() -> None:
+    a = source("a")
+    behind = step(said_of(step(a)))
+    trees = Trees({"a": 0}, frozenset({a}), is_asked=True)
+    assert forks(persist("x", union(behind, step(a))), persist("y", a), trees=trees) == (behind,)
+
+
+def test_where_nobody_sees_what_a_column_calls_each_step_may_differ() -> None:
+    a = source("a")
+    common = step(step(a))
+    ends = [persist("x", step(common)), persist("y", common), persist("z", a)]
+    assert forks(*ends) == ()
+    assert forks(*ends, are_columns_seen=False) == (common,)
+
+
 def merge(*before: Node) -> RecordOperationNode:
     return RecordOperationNode(MergeStreams(), before)
 
@@ -152,7 +170,7 @@ def test_what_is_counted_before_a_join_is_of_the_rows_that_it_is_given_but_a_mer
 
 
 def in_turn(*ends: End) -> tuple[Node, ...]:
-    return stages_of(ends).forks
+    return stages_of(ends).forks(are_columns_seen=True)
 
 
 def test_in_the_turn_a_function_is_called_once_too() -> None:
@@ -171,6 +189,18 @@ def test_what_is_asked_of_a_function_and_passed_on_besides_is_kept() -> None:
     assert in_turn(counts, persist("x", again), persist("y", late)) == (late,)
     # a query's rows are made once anyway
     assert in_turn(counts, persist("x", step(again)), persist("y", again)) == ()
+
+
+def test_new_values_are_made_once_whatever_they_are_made_of() -> None:
+    counts = persist("counts", function(step(source("a"))))
+    new = shown(counts)
+    assert in_turn(counts, persist("x", step(new)), persist("y", new)) == ()
+
+
+def test_an_updater_is_asked_once_for_what_it_writes_and_what_it_emits() -> None:
+    counts = persist("counts", source("a"))
+    updated = RecordOperationNode(function_of().operation, (query(counts, source("b")),), (LAYOUT.schema(),))
+    assert in_turn(counts, persist("written", step(updated)), persist("emitted", step(updated))) == (updated,)
 
 
 def test_a_function_of_what_is_carried_is_not_called_before() -> None:

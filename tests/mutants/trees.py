@@ -196,7 +196,7 @@ TREES: Final = (
     Mutant(
         "in the turn a function's rows are made once",
         "trident/engine/turning.py",
-        "        if node in self._kept and node not in self._frames:\n",
+        "        if node in self._made_once and node not in self._frames:\n",
         "        if False:\n",
         ("integration_tests/dsl/test_forks.py::test_in_the_turn_each_record_goes_one_way_too",),
     ),

@@ -90,7 +90,7 @@ class AuditedLowering(Lowering):
             case _:
                 raise ConfigurationError("what is not read in this job, or waits for its turn, is not lowered in it")
 
-    def as_top(self, node: Node, keep: Keep) -> Counted:
+    def kept(self, node: Node, keep: Keep) -> Counted:
         """Return the node's frame as Spark keeps it, for others to begin with."""
         found = self.counted(node)
         return replace(found, frame=keep(found.frame), before=tuple(self._steps), said_by=self._run)

@@ -84,7 +84,7 @@ class Lowering:
             found = self._frames[node] = self._lower(node)
         return found
 
-    def as_top(self, node: Node, keep: Callable[[DataFrame], DataFrame]) -> Counted:
+    def kept(self, node: Node, keep: Callable[[DataFrame], DataFrame]) -> Counted:
         """Return the node's frame as Spark keeps it, for others to begin with."""
         frame = keep(self.frame(node))
         return Counted(frame, said_by=self._run if self._places else "")

@@ -76,7 +76,6 @@ class SparkProcessor:
         self._is_audited = audit is Audit.ON
         self._trees = compiled.trees if ackers else NO_TREES
         self._messages = MessageTrees(self._trees, sources, ackers)
-        self._forks = {job: forks_of(job, self._trees, is_audited=self._is_audited) for job in self._jobs}
         self._stages = compiled.stages
         self._stores = stores
         for name in self._stages.asked:
@@ -88,6 +87,11 @@ class SparkProcessor:
         self._carried = tuple(node.name for node in self._stages.carried)
         parallelism = parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
+        are_seen = is_classic(self._spark)
+        self._forks = {
+            job: forks_of(job, self._trees, is_audited=self._is_audited, are_columns_seen=are_seen)
+            for job in self._jobs
+        }
         self._readers = Readers(self._spark, sources, parallelism)
         self._plans = PreparedPlans(self._spark)
         is_users = any(isinstance(source, PythonSource) for source in sources.values())
@@ -279,7 +283,7 @@ class SparkProcessor:
 
         def action(frame: DataFrame) -> Collected:
             begun = self._begun(attempt, trunk, frame)
-            tops.append(begun.as_top(trunk.top, keep))
+            tops.append(begun.kept(trunk.top, keep))
             if first is not None:
                 return self._ended(attempt, first, self._to(first, attempt, Kept(keep, {trunk: tops[-1]})))
             words = read_table(words_of(tops[-1].frame).toArrow(), None)
@@ -307,7 +311,7 @@ class SparkProcessor:
         """Keep a fork's rows by an action of its own: two that found nothing kept could each run a user's function."""
         # the end's name tells it from those of the attempt's other jobs
         lowering = self._behind(kept, attempt.context, f"fork {attempt.job.ends[0].name} {number}")
-        fork = lowering.as_top(node, kept.keep)
+        fork = lowering.kept(node, kept.keep)
         what = f"rows that several ways lead on from, to {attempt.job.ends[0].name!r} for one"
         self._on_spark(attempt, what, lambda: words_of(fork.frame).toArrow())
         return fork

@@ -19,13 +19,13 @@ from trident.coordinators.batches.processor import StagingRefusedError, TurnRequ
 from trident.engine.collecting import read_table
 from trident.engine.lowering import Lowering
 from trident.engine.messages import tell_of_misuse
+from trident.engine.spark import is_classic
 from trident.graph.nodes import IS_STORED, End, KeptState, NewValuesNode, Node, QueryNode, RecordOperationNode
 from trident.graph.rooted import Trees
 from trident.graph.turns import Stages
 from trident.operations.aggregators.nested import with_values
 from trident.operations.base import HIDDEN, BatchContext, field
 from trident.operations.several import aliased
-from trident.operations.updating import UpdatePartitions
 from trident.state.capabilities import Queryable
 from trident.state.new_values import BEFORE, new_values, new_values_schema
 from trident.state.staged import HeldUpdates
@@ -88,13 +88,16 @@ class TurnLowering(Lowering):
         super().__init__({}, batch, Trees(is_asked=turn.is_asked))
         self._turn = turn
         self._staged = staged
-        self._kept = turn.stages.forks
+        self._made_once = turn.stages.forks(are_columns_seen=is_classic(turn.spark))
         for node in turn.stages.carried:
             self._frames[node.input] = self._frame_of(turn.request.carried[node.name])
 
     def frame(self, node: Node) -> DataFrame:
-        """See `Lowering.frame`; of rows that several ways lead on from, it is of one run of the user's code."""
-        if node in self._kept and node not in self._frames:
+        """See `Lowering.frame`; of rows that several ways lead on from, it is of one run of the user's code.
+
+        So it is of what an updater writes, and what it emits.
+        """
+        if node in self._made_once and node not in self._frames:
             self._frames[node] = self._typed(super().frame(node).toArrow())
         return super().frame(node)
 
@@ -107,9 +110,6 @@ class TurnLowering(Lowering):
                 return self._new_values(node)
             case QueryNode():
                 return self._asked(node)
-            case RecordOperationNode(operation=UpdatePartitions()):
-                # what is written and what is emitted must be of one run of the user's code
-                return self._frame_of(super()._lower(node).drop(CONTROL).toArrow())
             case _:
                 return super()._lower(node)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from graphlib import TopologicalSorter
 
 from trident.graph.jobs import Job
-from trident.graph.nodes import Node, OperationNode, RecordOperationNode, Way
+from trident.graph.nodes import Node, OperationNode, QueryNode, RecordOperationNode, Way
 from trident.graph.rooted import Trees, looks_after_acks
 from trident.operations.uniting import MergeStreams
 
@@ -19,41 +19,53 @@ Parts = Callable[[RecordOperationNode, bool], bool]
 """Whether an operation takes the rows one way and words about them another, given whether anything was said of acks."""
 
 
-def forks_of(job: Job, trees: Trees, *, is_audited: bool) -> tuple[Node, ...]:
-    """Return those of a job, behind the tops of its trunks; a node comes after those before it."""
+def forks_of(job: Job, trees: Trees, *, is_audited: bool, are_columns_seen: bool) -> tuple[Node, ...]:
+    """Return those of a job, behind the tops of its trunks; a node comes after those before it.
+
+    `are_columns_seen`: see `runs_user_code`.
+    """
 
     def parts(follower: RecordOperationNode, is_said: bool) -> bool:
         is_counted = is_audited and not isinstance(follower.operation, MergeStreams)
         return is_counted or (bool(trees.rooted) and is_said)
 
-    return forks_behind({trunk.top for trunk in job.trunks}, job.ends, parts)
+    tops = {trunk.top for trunk in job.trunks}
+    return forks_behind(tops, job.ends, lambda node: runs_user_code(node, are_columns_seen=are_columns_seen), parts)
 
 
 def forks_behind(
-    kept: Collection[Node],
-    ends: Sequence[Way],
-    parts: Parts = lambda _, __: False,
-    is_of_one_run: Callable[[Node], bool] = lambda _: False,
+    kept: Collection[Node], ends: Sequence[Way], differs: Callable[[Node], bool], parts: Parts = lambda _, __: False
 ) -> tuple[Node, ...]:
     """Return those between what is kept anyway and some ends; a node comes after those before it.
 
-    `is_of_one_run` says of which others the rows are made once and for all, of what they are given.
+    `differs` says of a node whether two runs of it on the same rows may come to two results. A query's rows are made
+    once, of those that it is given.
     """
     followers = _followers(kept, ends)
     made: dict[Node, bool] = {}
     said: dict[Node, bool] = {}
     found: list[Node] = []
     for node in TopologicalSorter({each: each.inputs for each in followers}).static_order():
-        if node in kept or node not in followers:
+        if node not in followers:
             continue
         before = [each for each in node.inputs if each not in kept and each not in found]
-        made[node] = not is_of_one_run(node) and (_runs_user_code(node) or any(made[each] for each in before))
+        made[node] = not isinstance(node, QueryNode) and (differs(node) or any(made[each] for each in before))
         said[node] = looks_after_acks(node) or any(said[each] for each in before)
         ways = followers[node]
         parted = (isinstance(each, RecordOperationNode) and parts(each, said[node]) for each in ways)
         if made[node] and (len(ways) > 1 or any(parted)):
             found.append(node)
     return tuple(found)
+
+
+def runs_user_code(node: Node, *, are_columns_seen: bool) -> bool:
+    """Whether a user's function makes a node's rows.
+
+    Through Connect nobody sees what a column calls when a topology is built, so there each step may.
+    """
+    if not isinstance(node, OperationNode | RecordOperationNode):
+        return False
+    return not are_columns_seen or node.operation.runs_user_code
 
 
 def _followers(kept: Collection[Node], ends: Sequence[Way]) -> dict[Node, list[Node | Way]]:
@@ -71,7 +83,3 @@ def _followers(kept: Collection[Node], ends: Sequence[Way]) -> dict[Node, list[N
                 followers.setdefault(before, []).append(node)
                 todo.append(before)
     return followers
-
-
-def _runs_user_code(node: Node) -> bool:
-    return isinstance(node, OperationNode | RecordOperationNode) and node.operation.runs_user_code

@@ -15,7 +15,7 @@ from graphlib import TopologicalSorter
 import pyarrow as pa
 
 from trident.base.order import ORDER
-from trident.graph.forks import forks_behind
+from trident.graph.forks import forks_behind, runs_user_code
 from trident.graph.nodes import (
     CarriedNode,
     End,
@@ -27,7 +27,6 @@ from trident.graph.nodes import (
     Way,
     walk,
 )
-from trident.operations.updating import UpdatePartitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,13 @@ class Stages:
         """What is kept for the turn."""
         return tuple(way for way in self.processing if isinstance(way, CarriedNode))
 
-    @property
-    def forks(self) -> tuple[Node, ...]:
-        """See `forks_behind`: those of the turn."""
+    def forks(self, *, are_columns_seen: bool) -> tuple[Node, ...]:
+        """See `forks_behind`: those of the turn; a query's rows are made once anyway."""
         given = {node for end in self.turn for node in walk(end) if isinstance(node, NewValuesNode)}
         carried = {each.input for each in self.carried}
-        return forks_behind(given | carried, self.turn, is_of_one_run=is_made_once)
+        return forks_behind(
+            given | carried, self.turn, lambda node: runs_user_code(node, are_columns_seen=are_columns_seen)
+        )
 
     @property
     def shown(self) -> frozenset[str]:
@@ -62,13 +62,6 @@ class Stages:
         """The states whose stored values somebody wants."""
         nodes = (node for end in self.turn for node in walk(end))
         return frozenset(node.kept.name for node in nodes if isinstance(node, NewValuesNode | QueryNode))
-
-
-def is_made_once(node: Node) -> bool:
-    """Whether the turn makes a table of its rows anyway, before anybody takes them."""
-    if isinstance(node, RecordOperationNode):
-        return isinstance(node.operation, UpdatePartitions)  # what is written and what is emitted are of one run
-    return isinstance(node, QueryNode)
 
 
 def is_late(node: Node | Way) -> bool:
