@@ -5,6 +5,7 @@ Each line names the commit of the tree that was tried: what another one has done
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from collections.abc import Iterator
@@ -16,15 +17,15 @@ from trident import Level
 
 
 def commit_of(root: Path) -> str:
-    """Return the commit that is checked out, with a plus where the tree holds more; empty without git."""
-    said = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--abbrev=9", "--exclude=*"],  # noqa: S607 - the user's own git
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return said.stdout.strip()
+    """Return the commit that is checked out, and where the tree holds more a hash of that; empty without git."""
+    changes = _git(root, "diff", "HEAD")
+    more = f"+{hashlib.blake2b(changes.encode(), digest_size=4).hexdigest()}" if changes else ""
+    return _git(root, "describe", "--always", "--abbrev=9", "--exclude=*").strip() + more
+
+
+def _git(root: Path, *words: str) -> str:
+    command = ["git", *words]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout  # noqa: S603 - the user's own git
 
 
 def add(file: Path, outcome: Outcome, commit: str) -> None:

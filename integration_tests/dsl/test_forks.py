@@ -142,6 +142,44 @@ def test_what_was_said_on_the_way_to_a_fork_counts_whatever_ways_lead_on(
     assert queue.said("fail"), "nothing was failed on the way"
 
 
+def test_what_is_failed_before_a_merge_is_not_acked_whatever_step_stands_between(
+    spark: SparkSession, tmp_path: Path, queue: FileQueue
+) -> None:
+    def fails_thirteen(row: Any, collector: Any) -> None:
+        collector.emit((row["n"],), anchors=[row])
+        if row["n"] == 13:
+            collector.fail(row, "away")
+        else:
+            collector.ack(row)
+
+    class GivesTwice(ManyAtOnce):
+        """Puts aside what has failed twice."""
+
+        def fail(self, id_: str | None) -> None:
+            super().fail(id_)
+            with self.connection as connection:
+                connection.execute("DELETE FROM message WHERE id = ? AND given > 1", (id_,))
+
+    made = Topology("forks")
+    numbers = numbers_of(made, GivesTwice(queue.path))
+    judged = numbers.process(fails_thirteen, "n bigint").map(n=F.col("n") + 0)
+    judged.merge(numbers.filter(F.lit(False))).to_table(SqliteTable("merged"))
+    with run(spark, tmp_path, made, Audit.OFF) as connection:
+        assert counted(connection, "merged") == ONCE - Counter([13])
+    assert "13" not in queue.said("ack")
+
+
+def test_a_fork_behind_which_all_straight_ends_are_is_run_once(
+    spark: SparkSession, tmp_path: Path, queue: FileQueue
+) -> None:
+    made = Topology("forks")
+    numbers = numbers_of(made, ManyAtOnce(queue.path))
+    tables = two_tables(by_rows(numbers))
+    numbers.merge(numbers.filter(F.lit(False))).to_table(SqliteTable("all_of_them"))
+    with run(spark, tmp_path, made, Audit.OFF) as connection:
+        assert counted(connection, *tables) == ONCE
+
+
 def test_in_the_turn_each_record_goes_one_way_too(spark: SparkSession, tmp_path: Path) -> None:
     made = Topology("turn")
     rows = [(number,) for number in range(NUMBERS)]

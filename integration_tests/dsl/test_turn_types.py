@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from trident import Combiner, MapGet, Max, QueryFunction, StoredRows, Topology
+from trident import Combiner, ConfigurationError, Count, MapGet, Max, QueryFunction, StoredRows, Topology
 from trident.language.stream import Stream
 from trident.spouts import FixedBatchSpout
 from trident.state import MemoryState, SqliteTable
@@ -104,3 +104,29 @@ def test_a_time_without_a_zone_reaches_a_query_function_as_it_is(spark: SparkSes
             test.batch({"in": [("a", MOMENT)]})
         (row,) = test.rows("asked")  # the first record found none
         assert (row["seconds"], row["zone"]) == (0.0, "None")
+
+
+def test_a_text_with_a_collation_does_not_wait_for_the_turn(spark: SparkSession) -> None:
+    """It would be compared by its bytes behind the query, and otherwise before it."""
+    made = Topology("collated")
+    stream = made.stream("in", FixedBatchSpout("k string", [], kind="opaque"))
+    counts = stream.group_by("k").persistent_aggregate(MemoryState("counts"), n=Count())
+    collated = stream.each(c=F.collate("k", "UTF8_LCASE"))
+    collated.state_query(counts, MapGet("k")).project("k").to_table(SqliteTable("asked"))
+    with pytest.raises(ConfigurationError, match="'c' is string collate utf8_lcase, and waits for the commit turn"):
+        made.run(spark, until="caught_up")
+
+
+def test_what_only_spark_has_goes_two_ways_in_the_turn(spark: SparkSession) -> None:
+    """Rows that are kept for several ways stay what they are: Arrow has no intervals, and no collations."""
+    made = Topology("two ways")
+    stream = made.stream("in", FixedBatchSpout("k string", [], kind="opaque"))
+    counts = stream.group_by("k").persistent_aggregate(MemoryState("counts"), n=Count())
+    late = stream.state_query(counts, MapGet("k")).map_row(lambda row: (row["k"],), "k string")
+    typed = late.each(c=F.collate("k", "UTF8_LCASE"), months=F.expr("INTERVAL '1' YEAR"))
+    for name, condition in (("same", F.col("c") == "a"), ("other", F.col("c") != "a")):
+        typed.filter(condition).project("k").to_table(SqliteTable(name))
+    with TopologyTest(made, spark) as test:
+        test.batch({"in": [("a",), ("A",), ("b",)]})
+        assert sorted(str(row["k"]) for row in test.rows("same")) == ["A", "a"]
+        assert [row["k"] for row in test.rows("other")] == ["b"]

@@ -51,6 +51,7 @@ class Spark:
     sentinels: list[str] = field(default_factory=list)
     lag: int = 3
     is_gone: bool = False
+    options: dict[str, str] = field(default_factory=dict)
 
     def as_session(self) -> SparkSession:
         tracker = SimpleNamespace(
@@ -59,7 +60,8 @@ class Spark:
             getStageInfo=lambda stage: Option(self._stage(stage)),
         )
         store = SimpleNamespace(executorList=lambda is_active: self._left())
-        context = SimpleNamespace(statusTracker=lambda: tracker, statusStore=lambda: store)
+        conf = SimpleNamespace(get=self.options.get)
+        context = SimpleNamespace(statusTracker=lambda: tracker, statusStore=lambda: store, conf=lambda: conf)
         java = SimpleNamespace(sc=lambda: context, emptyRDD=lambda: SimpleNamespace(count=self._begin_job))
         spark_context = SimpleNamespace(
             master=self.master, _jsc=java, addJobTag=self.tags.append, removeJobTag=self.tags.remove
@@ -172,3 +174,14 @@ def test_through_connect_and_without_code_of_a_users_nobody_is_asked() -> None:
     assert connect.of("mine", "pay txid 3", lambda: "made") == "made"
     plain = OneRun(Spark(is_gone=True).as_session(), runs_user_code=False, keeps_frames=True)
     assert plain.of("mine", "pay txid 3", lambda: "made") == "made"
+
+
+@pytest.mark.parametrize("options", [{}, {"spark.speculation": "true"}], ids=["off", "on"])
+@pytest.mark.parametrize("master", ["local[2]", "spark://here:7077"])
+@pytest.mark.parametrize("keeps", [False, True], ids=["keeps nothing", "keeps frames"])
+def test_a_run_with_speculation_says_what_that_may_cost(
+    caplog: pytest.LogCaptureFixture, options: dict[str, str], master: str, keeps: bool
+) -> None:
+    OneRun(Spark(master=master, options=options).as_session(), runs_user_code=True, keeps_frames=keeps)
+    is_told = any("spark.speculation is on" in record.getMessage() for record in caplog.records)
+    assert is_told == (bool(options) and master != "local[2]" and keeps)

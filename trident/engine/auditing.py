@@ -65,7 +65,7 @@ class AuditedLowering(Lowering):
         self._keep = keep
         self._name = steps_of(name)
         self._end = end_step(name)
-        self._kept: Mapping[Node, Counted] = {**{trunk.top: top for trunk, top in tops.items()}, **forks}
+        self._begun: Mapping[Node, Counted] = {**{trunk.top: top for trunk, top in tops.items()}, **forks}
         self._steps: list[Step] = []
         self._last = ""
         self._staged = Accounts()
@@ -78,10 +78,10 @@ class AuditedLowering(Lowering):
 
     def counted(self, node: Node) -> Counted:
         """Return the node's frame, and behind which step it was counted."""
-        kept = self._kept.get(node)
-        if kept is not None:
-            self._steps += [step for step in kept.before if step not in self._steps]
-            return kept
+        begun = self._begun.get(node)
+        if begun is not None:
+            self._steps += [step for step in begun.before if step not in self._steps]
+            return begun
         match node:
             case OperationNode():
                 return self._behind_operation(node)
@@ -140,7 +140,7 @@ class AuditedLowering(Lowering):
 
     def _behind_records(self, node: RecordOperationNode) -> Counted:
         inputs = [self._input(each, node) for each in node.inputs]
-        account, batch = account_of(node.operation), replace(self._batch, needs=node.needs)
+        account, batch = account_of(node.operation), self._context(node)
         mine = control().startswith(audited_by(self._name))
         words = self._words_of(node)
         if isinstance(node.operation, MergeStreams):
@@ -161,7 +161,7 @@ class AuditedLowering(Lowering):
         """Return an input, kept where its records and the words about them go different ways from here."""
         found = self.counted(node)
         given = replace(found, frame=self._with_roots_if_wanted(found.frame, follower))
-        if node in self._kept or isinstance(follower.operation, MergeStreams):
+        if node in self._begun or isinstance(follower.operation, MergeStreams):
             return given
         return replace(given, frame=self._keep(given.frame))
 

@@ -20,6 +20,7 @@ from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic, items_of
+from trident.graph.turns import COLLATED
 from trident.operations.base import (
     BUILD_CONTEXT,
     HIDDEN,
@@ -121,9 +122,16 @@ def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) ->
 
 
 def carried_schema(frame: DataFrame) -> pa.Schema:
-    """Return the columns of records that are kept for the turn: the fields, and the partition where they have one."""
+    """Return the columns of records that are kept for the turn: the fields, and the partition where they have one.
+
+    Of a collation Arrow knows nothing, so it is noted beside a field that has one.
+    """
     kept = [each for each in frame.schema.fields if each.name not in HIDDEN or each.name == PARTITION]
-    return arrow_schema(nullable(kept))
+    noted = {each.name: type_ for each in kept if " collate " in (type_ := each.dataType.simpleString().lower())}
+    fields = list(arrow_schema(nullable(kept)))
+    return pa.schema(
+        [each.with_metadata({COLLATED: noted[each.name]}) if each.name in noted else each for each in fields]
+    )
 
 
 def empty_sample(spark: SparkSession, schema: StructType) -> DataFrame:

@@ -15,13 +15,16 @@ from trident.engine.reruns import require_kept
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import Node
 
+Keep = Callable[[DataFrame], DataFrame]
+"""Has Spark keep a frame, and returns it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """The frames that the ends of one job begin with."""
 
-    keep: Callable[[DataFrame], DataFrame]
-    """Has Spark keep one more; callable from several threads."""
+    keep: Keep
+    """Callable from several threads."""
     tops: Mapping[Trunk, Counted]
     forks: Mapping[Node, Counted] = field(default_factory=dict)
 
@@ -31,7 +34,7 @@ class Kept:
 
 
 @contextmanager
-def storage(what: str) -> Iterator[Callable[[DataFrame], DataFrame]]:
+def storage(what: str) -> Iterator[Keep]:
     """Return a way to keep frames up to the end of the block; raises RetryableError if one was let go of before."""
     kept: list[DataFrame] = []
 

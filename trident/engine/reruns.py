@@ -8,6 +8,7 @@ another order, time has passed. So such an attempt is processed again as a whole
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable
@@ -22,6 +23,13 @@ from trident.engine.errors import NOTHING_APPLIED, SPARK_FAILURES, classify
 from trident.engine.spark import is_classic, items_of, tagged
 
 T = TypeVar("T")
+_log = logging.getLogger("trident.engine")
+_SPECULATES: Final = (
+    "spark.speculation is on, and several results are made of what a function of yours says: where two copies of a "
+    "task end at once each may be kept, and where the function says something else each time (it asks a service, draws "
+    "lots) a record may be in two results that exclude each other, or in none. Nobody sees that: turn it off for such "
+    "functions"
+)
 _PATIENCE_S: Final = 30.0
 _POLL_S: Final = 0.002
 
@@ -37,6 +45,8 @@ class OneRun:
         self._spark = spark
         self._is_asked = runs_user_code and is_classic(spark) and _has_executors(spark)
         self._keeps_frames = keeps_frames
+        if self._is_asked and keeps_frames and str(self._context().conf().get("spark.speculation", "false")) == "true":
+            _log.warning(_SPECULATES)
 
     def of(self, tag: str, what: str, action: Callable[[], T]) -> T:
         """Return what an action comes to, whose jobs all have that tag; RetryableError where it is of two runs."""

@@ -17,7 +17,8 @@ from trident.base.identity import BatchId
 from trident.base.trees import TreeWord
 from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest, UnprocessableError
 from trident.engine.collecting import read_table
-from trident.engine.lowering import Lowering
+from trident.engine.keeping import Keep, storage
+from trident.engine.lowering import Lowering, words_of
 from trident.engine.messages import tell_of_misuse
 from trident.engine.spark import is_classic
 from trident.graph.nodes import IS_STORED, End, KeptState, NewValuesNode, Node, QueryNode, RecordOperationNode
@@ -50,8 +51,13 @@ class Turn:
     def run(self) -> dict[str, HeldUpdates]:
         """Return the updates of each end, a state's before those of what is made of its new values."""
         request = self.request
-        staged, made, said = dict(request.staged), dict[str, HeldUpdates](), dict[TreeWord, None]()
-        lowering = TurnLowering(self, staged, BatchContext(request.batch_time, request.batch.txid))
+        with storage(f"{request.batch}, in its commit turn") as keep:
+            staged = dict(request.staged)
+            lowering = TurnLowering(self, staged, BatchContext(request.batch_time, request.batch.txid), keep)
+            return self._made(lowering, staged)
+
+    def _made(self, lowering: TurnLowering, staged: dict[str, pa.Table]) -> dict[str, HeldUpdates]:
+        request, made, said = self.request, dict[str, HeldUpdates](), dict[TreeWord, None]()
         for end in self.stages.turn:
             is_diverted = end.name in request.diverts
             table = self.on_spark(end.name, partial(_table_of, lowering, end, is_diverted=is_diverted))
@@ -84,10 +90,11 @@ class Turn:
 class TurnLowering(Lowering):
     """Frames of one attempt in its turn; those of new values and queries are made when they are first asked for."""
 
-    def __init__(self, turn: Turn, staged: Mapping[str, pa.Table], batch: BatchContext) -> None:
+    def __init__(self, turn: Turn, staged: Mapping[str, pa.Table], batch: BatchContext, keep: Keep) -> None:
         super().__init__({}, batch, Trees(is_asked=turn.is_asked))
         self._turn = turn
         self._staged = staged
+        self._keep = keep
         self._made_once = turn.stages.forks(are_columns_seen=is_classic(turn.spark))
         for node in turn.stages.carried:
             self._frames[node.input] = self._frame_of(turn.request.carried[node.name])
@@ -98,7 +105,9 @@ class TurnLowering(Lowering):
         So it is of what an updater writes, and what it emits.
         """
         if node in self._made_once and node not in self._frames:
-            self._frames[node] = self._typed(super().frame(node).toArrow())
+            fork = self._keep(super().frame(node))
+            words_of(fork).toArrow()
+            self._frames[node] = fork
         return super().frame(node)
 
     def _words_of(self, node: RecordOperationNode) -> list[DataFrame]:

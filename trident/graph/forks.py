@@ -26,34 +26,33 @@ def forks_of(job: Job, trees: Trees, *, is_audited: bool, are_columns_seen: bool
     """
 
     def parts(follower: RecordOperationNode, is_said: bool) -> bool:
-        is_counted = is_audited and not isinstance(follower.operation, MergeStreams)
-        return is_counted or (bool(trees.rooted) and is_said)
+        is_counted = is_audited and not isinstance(follower.operation, MergeStreams)  # a merge takes the words along
+        return is_counted or (trees.is_asked and is_said)
 
     tops = {trunk.top for trunk in job.trunks}
     return forks_behind(tops, job.ends, lambda node: runs_user_code(node, are_columns_seen=are_columns_seen), parts)
 
 
 def forks_behind(
-    kept: Collection[Node], ends: Sequence[Way], differs: Callable[[Node], bool], parts: Parts = lambda _, __: False
+    given: Collection[Node], ends: Sequence[Way], differs: Callable[[Node], bool], parts: Parts = lambda _, __: False
 ) -> tuple[Node, ...]:
-    """Return those between what is kept anyway and some ends; a node comes after those before it.
+    """Return those between what is given anyway and some ends; a node comes after those before it.
 
     `differs` says of a node whether two runs of it on the same rows may come to two results. A query's rows are made
     once, of those that it is given.
     """
-    followers = _followers(kept, ends)
+    followers = _followers(given, ends)
     made: dict[Node, bool] = {}
     said: dict[Node, bool] = {}
     found: list[Node] = []
     for node in TopologicalSorter({each: each.inputs for each in followers}).static_order():
         if node not in followers:
             continue
-        before = [each for each in node.inputs if each not in kept and each not in found]
+        before = [each for each in node.inputs if each not in given and each not in found]
         made[node] = not isinstance(node, QueryNode) and (differs(node) or any(made[each] for each in before))
         said[node] = looks_after_acks(node) or any(said[each] for each in before)
-        ways = followers[node]
-        parted = (isinstance(each, RecordOperationNode) and parts(each, said[node]) for each in ways)
-        if made[node] and (len(ways) > 1 or any(parted)):
+        parted = (isinstance(each, RecordOperationNode) and parts(each, said[node]) for each in followers[node])
+        if made[node] and (len(followers[node]) > 1 or any(parted)):
             found.append(node)
     return tuple(found)
 
@@ -68,8 +67,8 @@ def runs_user_code(node: Node, *, are_columns_seen: bool) -> bool:
     return not are_columns_seen or node.operation.runs_user_code
 
 
-def _followers(kept: Collection[Node], ends: Sequence[Way]) -> dict[Node, list[Node | Way]]:
-    """Return who takes each node's rows, one that takes them twice two times, for the nodes behind what is kept."""
+def _followers(given: Collection[Node], ends: Sequence[Way]) -> dict[Node, list[Node | Way]]:
+    """Return who takes each node's rows, one that takes them twice two times, for the nodes behind what is given."""
     followers: dict[Node, list[Node | Way]] = {}
     seen = set[Node | Way]()
     todo: list[Node | Way] = list(ends)
@@ -79,7 +78,7 @@ def _followers(kept: Collection[Node], ends: Sequence[Way]) -> dict[Node, list[N
             continue
         seen.add(node)
         for before in node.inputs:
-            if before not in kept:
+            if before not in given:
                 followers.setdefault(before, []).append(node)
                 todo.append(before)
     return followers

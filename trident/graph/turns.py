@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from typing import Final
 
 import pyarrow as pa
 
+from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.graph.forks import forks_behind, runs_user_code
 from trident.graph.nodes import (
@@ -27,6 +29,9 @@ from trident.graph.nodes import (
     Way,
     walk,
 )
+
+COLLATED: Final = b"collated"
+"""What is noted beside a field of records that are kept for the turn: its type, where that has a collation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ def _crossings(end: End) -> list[tuple[Node, pa.Schema]]:
         seen.add(node)
         match node:
             case QueryNode():
+                _require_as_it_is(node.schema)
                 _sort(node.input, node.schema, todo, found)
             case RecordOperationNode():
                 for before, schema in zip(node.inputs, node.schemas, strict=True):
@@ -109,7 +115,19 @@ def _sort(node: Node, schema: pa.Schema, late: list[Node], early: list[tuple[Nod
     if is_late(node):
         late.append(node)
     else:
+        _require_as_it_is(schema)
         early.append((node, schema))
+
+
+def _require_as_it_is(schema: pa.Schema) -> None:
+    """Refuse fields that would be compared otherwise once they have been kept for the turn."""
+    for each in schema:
+        if each.metadata and COLLATED in each.metadata:
+            raise ConfigurationError(
+                f"the field {each.name!r} is {each.metadata[COLLATED].decode()}, and waits for the commit turn, which "
+                "keeps texts without their collation: it would be compared by its bytes. Collate it behind the state "
+                "query, or cast it to string before"
+            )
 
 
 def _schema(fields: pa.Schema, *, in_order: bool) -> pa.Schema:

@@ -98,7 +98,8 @@ class RawBody:
 
 def checked_body(given: Body) -> Body:
     """Return how bodies are decoded; raises `ConfigurationError` for what is no such description."""
-    return check_able("body", given, ("values",), "RawBody() or JsonBody('account string')", has=("schema",))
+    allowed = "RawBody(), JsonBody('account string'), FieldsBody('account string') or one of your own"
+    return check_able("body", given, ("values",), allowed, has=("schema",))
 
 
 def _checked_fields(kind: str, schema: str) -> tuple[DeclaredField, ...]:

@@ -45,7 +45,8 @@ _ANSWERS: Final[Mapping[Answer, tuple[HTTPStatus, str]]] = {
     Answer.FULL: (HTTPStatus.TOO_MANY_REQUESTS, "too many messages are under way: send it again, later"),
     Answer.UNCLEAR: (
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "another body with this id waits, and one of the two will be refused: send it again, with the same id",
+        "another body with this id waits, and one of the two will be refused: send it again, with the same id, or "
+        "with one of its own if it is another message",
     ),
     Answer.OTHER: (
         HTTPStatus.UNPROCESSABLE_ENTITY,

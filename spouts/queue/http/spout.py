@@ -30,9 +30,9 @@ _TOLD_S: Final = 2.0
 class HttpPushSpout(AckingSpout):
     """Messages that senders POST to this process: `HttpPushSpout(port=8080, body=JsonBody("account string"))`.
 
-    Guarantee: 200 is answered when the message is in every state and sink, never before. Whoever gets another answer,
-    or none, sends it again with the same id (the header `Idempotency-Key` or `Message-Id`), and it counts once. So the
-    sender keeps what it sends until 200: nothing else does.
+    Guarantee: 200 is answered when the message is in every state and sink, never before (at most once: when it is
+    recorded). Whoever gets another answer, or none, sends it again with the same id (the header `Idempotency-Key` or
+    `Message-Id`), and it counts once. So the sender keeps what it sends until 200: nothing else does.
 
     503 with Retry-After: it failed, it is not done within `wait`, or nobody takes messages now; 429: `max_pending` are
     under way; 400: no id, or a body that can't be read; 401, 404, 405, 411, 413; 422: another body with the id of a

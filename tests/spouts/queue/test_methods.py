@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.spouts.queue.file_queue import FileQueueSpout
 from trident.base.errors import ConfigurationError, FatalError
 from trident.spouts.queue.acking import AckingSpout, SpoutHook
 from trident.spouts.queue.message import Message
+from trident.spouts.queue.process import methods
 from trident.spouts.queue.process.pickling import checked
 from trident.spouts.queue.spout import QueueSpout
 
@@ -107,3 +109,14 @@ def test_a_message_that_is_given_without_an_id_is_told_what_it_lacks() -> None:
     with pytest.raises(FatalError, match=r"gave a message without an id.*Give messages an id that stays the same"):
         checked(Message(("a", 1)), ids_are_needed=True)
     assert checked(Message(("a", 1)), ids_are_needed=False).id is None
+
+
+def own_methods(kind: type) -> set[str]:
+    return {name for name, each in vars(kind).items() if inspect.isfunction(each) and not name.startswith("_")}
+
+
+def test_each_method_that_a_process_calls_is_checked() -> None:
+    """One that is not would fail in the process, where nobody sees who wrote it."""
+    assert own_methods(SpoutHook) == set(methods._OF_HOOKS)
+    assert own_methods(AckingSpout) >= set(methods._OF_SPOUTS) - {"is_waiting"}
+    assert own_methods(AckingSpout) - set(methods._OF_SPOUTS) == set()

@@ -206,6 +206,29 @@ def test_a_batch_that_was_to_have_nothing_new_is_forgotten_when_one_before_it_fa
     assert pending.planned_to == 5
     pending.plan_from(0, 2.0)
     assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("d", "e", "f"), False)
+    pending.plan(0, 2)
+    pending.plan_from(2, 0.0)
+    assert not pending.is_closed, "what stands there now is no batch of before"
+
+
+def test_a_range_that_is_held_no_more_to_its_end_is_not_given_in_part() -> None:
+    pending, give = PendingMessages(), Giver()
+    for id_ in "ab":
+        pending.add(message(id_), give(), 0.0)
+    assert pending.between(0, 2) is not None
+    assert pending.between(0, 3) is None
+    pending.finish(1)
+    assert (pending.between(0, 2), pending.between(2, 1)) == (None, None)
+
+
+def test_batches_that_are_done_are_remembered_no_more() -> None:
+    pending, give = PendingMessages(), Giver()
+    for place in range(50):
+        pending.add(message(str(place)), give(), 0.0)
+        pending.plan_from(place, 0.0)
+        pending.plan(place, place + 1)
+        pending.finish(place + 1)
+    assert len(pending._planned) <= 1
 
 
 def test_a_batch_that_loses_more_while_it_has_nothing_new_has_nothing_new_still() -> None:
