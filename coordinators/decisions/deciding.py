@@ -344,8 +344,7 @@ def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str
 def _birth_txid(snapshot: Snapshot, positions: Mapping[str, Position | None]) -> int:
     """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states.
 
-    It is another one than that of the reset before, also where nothing was planned in between: what is noted at a
-    source (`StreamProgress`) tells by it which of the two a number is of.
+    It is another one than that of the reset before, by which a source's notes (`StreamProgress`) are told apart.
     """
     replaced = snapshot.open_reset.birth_txid if snapshot.open_reset is not None else 0
     known = [position.txid for position in positions.values() if position is not None]

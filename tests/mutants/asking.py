@@ -127,13 +127,6 @@ ASKING: Final = (
         ("tests/state/test_contract.py",),
     ),
     Mutant(
-        "what an updater writes and what it emits are of one run",
-        "trident/engine/turning.py",
-        "                return self._frame_of(super()._lower(node).drop(CONTROL).toArrow())\n",
-        "                return super()._lower(node)\n",
-        (f"{_PERSIST}::test_what_is_written_and_what_is_emitted_are_of_one_run",),
-    ),
-    Mutant(
         "a key that was removed is not there",
         "trident/language/updating.py",
         "F.when(field(prefix + IS_STORED) & is_there, row)",
