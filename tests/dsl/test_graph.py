@@ -210,6 +210,14 @@ def test_a_users_function_in_any_of_its_ends_is_one_of_the_job() -> None:
         assert job.runs_user_code is runs
 
 
+def test_what_runs_in_the_turn_is_user_code_too() -> None:
+    plain = cast(Aggregate, SimpleNamespace(runs_user_code=False))
+    counts = replace(persist("counts", A), aggregate=plain)
+    asked, late = query(counts, A), function(query(counts, A))
+    for node, runs in ((asked, False), (late, True), (step(late), True)):
+        assert topology(counts, replace(persist("late", node), aggregate=plain)).runs_user_code is runs
+
+
 def test_what_a_stream_would_be_left_without_is_not_taken_out() -> None:
     a, b = source("a"), source("b")
     made = topology(persist("alone", a), persist("one", b), persist("two", b))

@@ -242,4 +242,18 @@ TREES: Final = (
         "0]",
         ("tests/coordinators/test_resets_in_a_row.py",),
     ),
+    Mutant(
+        "what runs in the turn is user code too",
+        "trident/engine/compiled.py",
+        "for job in (*self.jobs, Job((), self.stages.turn)))",
+        "for job in self.jobs)",
+        ("tests/dsl/test_graph.py::test_what_runs_in_the_turn_is_user_code_too",),
+    ),
+    Mutant(
+        "a run with speculation says what that may cost",
+        "trident/engine/reruns.py",
+        "            _log.warning(_SPECULATES)\n",
+        "            pass\n",
+        ("tests/dsl/test_reruns.py::test_a_run_with_speculation_says_what_that_may_cost",),
+    ),
 )

@@ -59,6 +59,11 @@ class CompiledTopology:
         return stages_of(self.ends)
 
     @property
+    def runs_user_code(self) -> bool:
+        """Whether a user's Python function makes any of its rows, before the turn or in it."""
+        return any(job.runs_user_code for job in (*self.jobs, Job((), self.stages.turn)))
+
+    @property
     def trees(self) -> Trees:
         """What of it has trees of messages."""
         trees = trees_of(self.stages.processing)

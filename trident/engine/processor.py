@@ -97,8 +97,8 @@ class SparkProcessor:
         is_users = any(isinstance(source, PythonSource) for source in sources.values())
         self._one_run = OneRun(
             self._spark,
-            runs_user_code=self._is_audited or is_users or any(job.runs_user_code for job in self._jobs),
-            keeps_frames=not all(job.is_chain for job in self._jobs),
+            runs_user_code=self._is_audited or is_users or compiled.runs_user_code,
+            keeps_frames=not all(job.is_chain for job in self._jobs) or bool(self._stages.turn),
         )
         self._first_alone = FirstAlone()
         for store in stores.values():
