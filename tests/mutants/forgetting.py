@@ -454,4 +454,11 @@ FORGETTING: Final = (
         "            for column in ():\n",
         (f"{_TABLES}::test_a_column_of_somebodys_own_keeps_its_table",),
     ),
+    Mutant(
+        "a life behind a forget has another birth than any before it",
+        "coordinators/ledger/rules/forgetting.py",
+        "    return max(last_txid, birth_txid + 1 if birth_txid else 0)\n",
+        "    return last_txid\n",
+        ("tests/coordinators/test_resets_in_a_row.py",),
+    ),
 )

@@ -19,7 +19,6 @@ from trident.state.evolving import HeldColumns
 def first_entry(spec: TopologySpec, incarnation: str, used_up: tuple[int, int, int] = (0, 0, 0)) -> Entry:
     """Return the entry of a topology that is new, above the numbers of one of its name that was let go of."""
     txid, attempt, _ = used_up
-    txid += bool(txid)  # another birth than any that it had
     progress = Progress(incarnation, txid, 0, None, None, txid, attempt, None)
     return Entry(spec, progress, txid, cleared=txid, incarnations=frozenset({incarnation}))
 

@@ -13,6 +13,7 @@ from trident.base.latency import CompleteLatency
 from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.rules.changes import changed_ranges
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
+from trident.coordinators.ledger.rules.forgetting import used_up_by
 from trident.coordinators.ledger.rules.lifecycle import KeptCommand
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.lifecycle import Activity
@@ -241,7 +242,7 @@ class Rows:
     def let_go(self, entry: Entry, epoch: Epoch) -> None:
         """Delete all of a topology but its fence, and the numbers that it has used up."""
         name = entry.spec.name
-        numbers = entry.progress.last_txid, entry.progress.last_attempt, epoch.number
+        numbers = used_up_by(entry.progress.last_txid, entry.birth_txid), entry.progress.last_attempt, epoch.number
         self.transaction.table(_FORGOTTEN)[name] = numbers
         del self.transaction.table(_TOPOLOGIES)[name]
         for table in (_FINISHED, _DEAD_LETTERS, _LOSSES, _DIVERTED, ERRORS):

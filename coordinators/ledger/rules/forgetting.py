@@ -64,3 +64,11 @@ def being_forgotten(topology: str, begun: Decision) -> MismatchError:
         f"finish it ({FORGET} --tables {begun.state}){instead}; or, where the place of one is lost for good, without "
         "that one (--lost-state NAME)."
     )
+
+
+def used_up_by(last_txid: int, birth_txid: int) -> int:
+    """Return the highest txid that an incarnation has used up: where it has planned nothing, one above its birth.
+
+    So no two have one birth, by which a source's notes (`StreamProgress`) are told apart.
+    """
+    return max(last_txid, birth_txid + 1 if birth_txid else 0)

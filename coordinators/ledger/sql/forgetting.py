@@ -16,6 +16,7 @@ from trident.coordinators.ledger.rules.forgetting import (
     check_begun,
     keeps_instead,
     require_let_go,
+    used_up_by,
     without_targets,
 )
 from trident.coordinators.ledger.rules.progress import Progress
@@ -24,7 +25,14 @@ from trident.coordinators.ledger.sql.births import write_births
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_forgetting
 from trident.coordinators.ledger.sql.decision_writes import write_decision
 from trident.coordinators.ledger.sql.migrated import PartOfLedger
-from trident.coordinators.ledger.sql.reads import known_births, lock_fence, lock_progress, read_spec, read_used_up
+from trident.coordinators.ledger.sql.reads import (
+    known_births,
+    lock_fence,
+    lock_progress,
+    read_birth_txid,
+    read_spec,
+    read_used_up,
+)
 from trident.coordinators.ledger.sql.registration import write_spec
 from trident.coordinators.ledger.sql.tables import (
     DEAD_LETTER,
@@ -96,11 +104,12 @@ def forget(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     if progress.pinned is not None:
         raise being_forgotten(topology, decision)
     require_let_go(read_spec(connection, topology), decision)
+    used_up = used_up_by(progress.last_txid, read_birth_txid(connection, owner))
     for table in METADATA.sorted_tables:
         if table not in _STAY:
             connection.execute(delete(table).where(table.c.topology == topology))
     # no attempt is done any more: its place says in which epoch it was forgotten
-    nowhere = {"incarnation": "", "done": progress.last_txid, "done_attempt": epoch.number}
+    nowhere = {"incarnation": "", "done": used_up, "last_txid": used_up, "done_attempt": epoch.number}
     set_progress(connection, topology, {**nowhere, "reset_to": null(), "held": 0})
     write_one(connection, delete(TOPOLOGY).where(TOPOLOGY.c.name == topology))
 

@@ -159,7 +159,6 @@ def _first_incarnation(connection: Connection, owner: Owner) -> int:
     """
     used_up = read_used_up(connection, owner.topology)
     last, forgotten_in = used_up or (0, 0)
-    last += bool(last)  # another birth than any that it had
     progress = {"incarnation": owner.incarnation, "done": last, "done_attempt": 0, "last_txid": last}
     if used_up is not None:
         set_progress(connection, owner.topology, progress)
