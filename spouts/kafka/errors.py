@@ -28,11 +28,19 @@ _WAIT_CODES: Final = frozenset(
         KafkaError.REPLICA_NOT_AVAILABLE,
     }
 )
+_OF_GROUP_CODES: Final = frozenset(
+    {
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+    }
+)
+"""What the client hears when it looks for the coordinator of its group, which it does though a reader is of none."""
 _DENIED_CODES: Final = frozenset(
     {
         KafkaError._AUTHENTICATION,
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
         KafkaError.CLUSTER_AUTHORIZATION_FAILED,
         KafkaError.SASL_AUTHENTICATION_FAILED,
     }
@@ -60,7 +68,7 @@ def classify(error: Exception, doing: str, brokers: str) -> TridentError:
 
 def raise_for_event(error: KafkaError, place: PartitionId | None, ranges: Sequence[OffsetRange]) -> None:
     """Raise what an error event of librdkafka means to the task; return where librdkafka goes on by itself."""
-    if error.code() in _WAIT_CODES:
+    if error.code() in _WAIT_CODES | _OF_GROUP_CODES:
         return
     if error.code() in _LOST_CODES:
         raise OffsetsLostError(tuple(item for item in ranges if item.id == place) or tuple(ranges))

@@ -380,4 +380,11 @@ SOURCES = (
             "test_what_lies_in_the_coordinator_may_be_not_null_too_alone_and_merged[a queue-off]",
         ),
     ),
+    Mutant(
+        "what the client hears of a group is nothing to a reader of ranges",
+        "spouts/kafka/errors.py",
+        " in _WAIT_CODES | _OF_GROUP_CODES:",
+        " in _WAIT_CODES:",
+        ("tests/spouts/test_kafka_errors.py",),
+    ),
 )
