@@ -37,7 +37,7 @@ from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.holding.trying import check_clear, try_with_patience
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import check_decision
-from trident.coordinators.ledger.rules.forgetting import require_not_forgotten
+from trident.coordinators.ledger.rules.forgetting import require_not_forgotten, used_up_by
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
@@ -348,7 +348,7 @@ def _birth_txid(snapshot: Snapshot, positions: Mapping[str, Position | None]) ->
     """
     replaced = snapshot.open_reset.birth_txid if snapshot.open_reset is not None else 0
     known = [position.txid for position in positions.values() if position is not None]
-    return max([snapshot.last_txid, replaced, *known, snapshot.birth_txid + 1 if snapshot.birth_txid else 0])
+    return max([used_up_by(snapshot.last_txid, snapshot.birth_txid), replaced, *known])
 
 
 def _newest_sent(taking: TakeOver) -> int:

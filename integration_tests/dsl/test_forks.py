@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
+from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, LimitedQueueSpout
 from trident import Audit, Count, MapGet, RunOptions, SqliteLedger, Stream, Topology
 from trident.coordinators.options import Until
 from trident.spouts import AckingSpout, FixedBatchSpout
@@ -41,9 +41,9 @@ def numbers_of(topology: Topology, spout: AckingSpout) -> Stream:
     return topology.stream("messages", spout).map(n=F.col("account").cast("bigint"))
 
 
-def run(spark: SparkSession, folder: Path, made: Topology, audit: Audit, tries: int = 100) -> sqlite3.Connection:
+def run(spark: SparkSession, folder: Path, made: Topology, audit: Audit) -> sqlite3.Connection:
     options = RunOptions(
-        until=Until.CAUGHT_UP, audit=audit, max_tries=tries, retry_pause=timedelta(milliseconds=1), max_pending=2
+        until=Until.CAUGHT_UP, audit=audit, max_tries=100, retry_pause=timedelta(milliseconds=1), max_pending=2
     )
     made.run(spark, ledger=SqliteLedger(folder / "ledger.sqlite"), options=options)
     return sqlite3.connect(folder / "ledger.sqlite")
@@ -152,16 +152,8 @@ def test_what_is_failed_before_a_merge_is_not_acked_whatever_step_stands_between
         else:
             collector.ack(row)
 
-    class GivesTwice(ManyAtOnce):
-        """Puts aside what has failed twice."""
-
-        def fail(self, id_: str | None) -> None:
-            super().fail(id_)
-            with self.connection as connection:
-                connection.execute("DELETE FROM message WHERE id = ? AND given > 1", (id_,))
-
     made = Topology("forks")
-    numbers = numbers_of(made, GivesTwice(queue.path))
+    numbers = numbers_of(made, LimitedQueueSpout(queue.path))
     judged = numbers.process(fails_thirteen, "n bigint").map(n=F.col("n") + 0)
     judged.merge(numbers.filter(F.lit(False))).to_table(SqliteTable("merged"))
     with run(spark, tmp_path, made, Audit.OFF) as connection:

@@ -11,11 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from integration_tests.failures.on_cluster import session_on
 from trident import SqliteLedger, Topology
-from trident.engine.recommended import recommended_options
 from trident.spouts import FixedBatchSpout
 from trident.state import SqliteTable
 
@@ -31,18 +30,7 @@ class Draws:
 
 def main(master: str, folder: Path) -> None:
     """Run it until all is done."""
-    options = recommended_options() | {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.executor.memory": "600m",
-        "spark.executor.cores": "1",
-        "spark.locality.wait": "0s",
-    }
-    builder = SparkSession.builder.master(master).appName("draws")
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    spark = session_on(master, "draws", locality_wait="0s")
     made = Topology("draws")
     rows = [(number,) for number in range(NUMBERS)]
     numbers = made.stream("numbers", FixedBatchSpout("n bigint", rows, max_records_per_batch=NUMBERS // 4))

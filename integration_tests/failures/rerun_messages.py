@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
 
+from integration_tests.failures.on_cluster import session_on
 from trident import Count, RunOptions, SqliteLedger, Topology
 from trident.coordinators.options import Until
-from trident.engine.recommended import recommended_options
 from trident.spouts import AckingSpout, Message, SpoutContext
 from trident.state import SqliteTable
 
@@ -124,19 +123,8 @@ def _executor() -> int:
 
 def main(master: str, folder: Path) -> None:
     """Run it until all is done."""
-    options = recommended_options() | {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.default.parallelism": str(REDUCERS),
-        "spark.sql.shuffle.partitions": str(REDUCERS),
-        "spark.executor.memory": "600m",
-        "spark.executor.cores": "1",
-    }
-    builder = SparkSession.builder.master(master).appName("rerun")
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    parts = str(REDUCERS)
+    spark = session_on(master, "rerun", default_parallelism=parts, sql_shuffle_partitions=parts)
     made = Topology("rerun")
     judged = made.stream("in", Numbers(folder)).parallelism(2).process(AsksAService(folder), "batch string, n bigint")
     counted = judged.group_by("batch").aggregate(c=Count()).map_row(Kills(folder), "batch string, c bigint")

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
+from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, LimitedQueueSpout
 from trident import (
     Audit,
     Collector,
@@ -32,17 +32,6 @@ from trident.state import SqliteState, SqliteTable
 
 IDS = [f"m{n}" for n in range(5, 14)]
 BAD = {"m6", "m7", "m11"}
-
-
-class LimitedQueueSpout(FileQueueSpout):
-    """Its queue gives a message twice, and puts it aside then."""
-
-    max_batch_size = 6
-
-    def fail(self, id_: str | None) -> None:
-        super().fail(id_)
-        with self.connection as connection:
-            connection.execute("DELETE FROM message WHERE id = ? AND given > 1", (id_,))
 
 
 @pytest.fixture

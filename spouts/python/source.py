@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError, UncomputableError
@@ -27,6 +27,7 @@ from trident.spouts.python.declared import declared_schema
 from trident.spouts.python.positions import checked_bounds
 from trident.spouts.python.raising import in_spout
 from trident.spouts.rows import control_batch, groups_of
+from trident.spouts.slices import read_schema
 from trident.spouts.spread import spread
 from trident.spouts.tally import RangeTally
 
@@ -87,17 +88,17 @@ class PythonSource:
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of the ranges: tasks ask the spout for their rows."""
-        return self._read(spark, edges, tasks, [])
+        return self._read(spark, edges, tasks, in_order=False)
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the same with the rows' places."""
-        return self._read(spark, edges, tasks, [StructField(ORDER, BinaryType())])
+        return self._read(spark, edges, tasks, in_order=True)
 
-    def _read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, order: Sequence[StructField]) -> DataFrame:
-        fields = [StructField(each.name, each.dataType) for each in self.schema(spark).fields]
-        schema = StructType([*fields, *order, StructField(CONTROL, StringType())])
+    def _read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, *, in_order: bool) -> DataFrame:
+        fields = self.schema(spark)
+        schema = read_schema(fields, in_order=in_order)
         groups = spread(edges, tasks)
-        types = tuple(each.dataType.simpleString() for each in fields)
+        types = tuple(each.dataType.simpleString() for each in fields.fields)
         reading = ReadPositions(self._name, self._spout, groups, arrow_schema(schema), types)
         return spark.range(0, len(groups), 1, len(groups)).mapInArrow(reading, schema)
 

@@ -8,30 +8,18 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_run import OPTIONS
+from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
 from trident.coordinators.decided import ForgottenTables
 from trident.coordinators.decisions.commands import forget_topology, reset_topology
 from trident.coordinators.holding.run import TopologyRun
-from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
-from trident.state import MemoryState, SqliteState
-from trident.state.memory.database import MemoryDatabase
-from trident.state.target import State
-
-Place = Callable[[Path], tuple[Ledger, State]]
 
 
-def in_memory(folder: Path) -> tuple[Ledger, State]:
-    database = MemoryDatabase()
-    return MemoryLedger(database=database), MemoryState("sums", database=database)
-
-
-def in_sqlite(folder: Path) -> tuple[Ledger, State]:
-    return SqliteLedger(folder / "ledger.sqlite"), SqliteState("sums")
-
-
-@pytest.mark.parametrize("place", [in_memory, in_sqlite])
-def test_each_life_has_a_birth_of_its_own_above_those_before(tmp_path: Path, place: Place) -> None:
-    ledger, state = place(tmp_path)
+@pytest.mark.parametrize("make_place", [lambda _: memory_place(), sqlite_place], ids=["memory", "sqlite"])
+def test_each_life_has_a_birth_of_its_own_above_those_before(
+    tmp_path: Path, make_place: Callable[[Path], Place]
+) -> None:
+    place = make_place(tmp_path)
+    ledger, state = place.ledger(), place.state("sums")
     topic, births = Topic([[(f"a{n % 5}", n + 1) for n in range(25)]]), list[int]()
 
     def run() -> None:

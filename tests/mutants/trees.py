@@ -238,8 +238,8 @@ TREES: Final = (
     Mutant(
         "a reset's birth is another one than that of the reset before",
         "coordinators/decisions/deciding.py",
-        "snapshot.birth_txid + 1 if snapshot.birth_txid else 0]",
-        "0]",
+        "used_up_by(snapshot.last_txid, snapshot.birth_txid)",
+        "snapshot.last_txid",
         ("tests/coordinators/test_resets_in_a_row.py",),
     ),
     Mutant(

@@ -7,7 +7,7 @@ to one is of the very rows that it is given, since Spark keeps those too while t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from trident.base.order import ORDER
 from trident.base.ranges import Edge, RangeManifest
 from trident.engine.audited import Step, require_accounts
 from trident.engine.collecting import Collected
-from trident.engine.lowering import NO_FORKS, Counted, Lowering, records_of, rooted, steps_of, with_words
+from trident.engine.lowering import NO_FORKS, Counted, Keep, Lowering, records_of, rooted, steps_of, with_words
 from trident.engine.measuring import Measure, accounts_of
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
@@ -45,8 +45,6 @@ from trident.operations.called import called
 from trident.operations.uniting import MergeStreams
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.tally import position_digest
-
-Keep = Callable[[DataFrame], DataFrame]
 
 
 class AuditedLowering(Lowering):

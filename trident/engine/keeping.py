@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -10,13 +10,10 @@ from pyspark.sql import DataFrame
 
 from trident.engine.acting import AFTER_STOP
 from trident.engine.errors import SPARK_FAILURES
-from trident.engine.lowering import Counted
+from trident.engine.lowering import Counted, Keep
 from trident.engine.reruns import require_kept
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import Node
-
-Keep = Callable[[DataFrame], DataFrame]
-"""Has Spark keep a frame, and returns it."""
 
 
 @dataclass(frozen=True, slots=True)

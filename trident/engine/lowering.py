@@ -36,6 +36,9 @@ from trident.graph.rooted import NO_TREES, Trees, looks_after_acks
 from trident.operations.base import BatchContext, control
 from trident.operations.roots import with_roots
 
+Keep = Callable[[DataFrame], DataFrame]
+"""Has Spark keep a frame, and returns it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -84,7 +87,7 @@ class Lowering:
             found = self._frames[node] = self._lower(node)
         return found
 
-    def kept(self, node: Node, keep: Callable[[DataFrame], DataFrame]) -> Counted:
+    def kept(self, node: Node, keep: Keep) -> Counted:
         """Return the node's frame as Spark keeps it, for others to begin with."""
         frame = keep(self.frame(node))
         return Counted(frame, said_by=self._run if self._places else "")

@@ -87,11 +87,10 @@ class SparkProcessor:
         self._carried = tuple(node.name for node in self._stages.carried)
         parallelism = parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
-        are_seen = is_classic(self._spark)
-        self._forks = {
-            job: forks_of(job, self._trees, is_audited=self._is_audited, are_columns_seen=are_seen)
-            for job in self._jobs
-        }
+        seen = is_classic(self._spark)
+        given = partial(forks_of, trees=self._trees, is_audited=self._is_audited, are_columns_seen=seen)
+        self._forks = {job: given(job) for job in self._jobs}
+        self._turn_forks = self._stages.forks(are_columns_seen=seen)
         self._readers = Readers(self._spark, sources, parallelism)
         self._plans = PreparedPlans(self._spark)
         is_users = any(isinstance(source, PythonSource) for source in sources.values())
@@ -143,8 +142,8 @@ class SparkProcessor:
                 return action()
 
         try:
-            is_asked = self._trees.is_asked
-            turn = Turn(self._spark, self._stages, self._stores, request, on_spark, is_asked)
+            asked, forks = self._trees.is_asked, self._turn_forks
+            turn = Turn(self._spark, self._stages, self._stores, request, on_spark, asked, forks)
             return self._of_one_run(request.batch, turn.run)
         finally:
             del self._given_up[request.batch]

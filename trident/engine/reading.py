@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from trident.base.control import CONTROL, Undecoded
+from trident.base.control import Undecoded
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER
 from trident.base.ranges import Edge
 from trident.engine.collecting import Collected, words_in
 from trident.engine.prepared import frame_of
-from trident.operations.base import nullable
 from trident.spouts.base import KnowsOrder, ReadsSmallBatches, SmallBatch, Source
+from trident.spouts.slices import read_schema
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
@@ -92,9 +90,7 @@ class Readers:
         return frame.coalesce(1) if tasks == 1 else frame
 
     def _empty(self, name: str, *, in_order: bool) -> DataFrame:
-        fields = nullable(self._sources[name].schema(self._spark).fields).fields
-        order = [StructField(ORDER, BinaryType())] if in_order else []
-        schema = StructType([*fields, *order, StructField(CONTROL, StringType())])
+        schema = read_schema(self._sources[name].schema(self._spark), in_order=in_order)
         return self._spark.createDataFrame([], schema).coalesce(1)
 
     def _reading(self, name: str, in_order: bool) -> Callable[[SparkSession, Sequence[Edge], int, bool], DataFrame]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 
@@ -17,10 +17,9 @@ from trident.base.identity import BatchId
 from trident.base.trees import TreeWord
 from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest, UnprocessableError
 from trident.engine.collecting import read_table
-from trident.engine.keeping import Keep, storage
-from trident.engine.lowering import Lowering, words_of
+from trident.engine.keeping import storage
+from trident.engine.lowering import Keep, Lowering, words_of
 from trident.engine.messages import tell_of_misuse
-from trident.engine.spark import is_classic
 from trident.graph.nodes import IS_STORED, End, KeptState, NewValuesNode, Node, QueryNode, RecordOperationNode
 from trident.graph.rooted import Trees
 from trident.graph.turns import Stages
@@ -47,6 +46,8 @@ class Turn:
     """Runs an action, tagged and watched; given the end's name."""
     is_asked: bool = False
     """See `Trees.is_asked`: here nothing is of a message, which whoever fails it is told."""
+    forks: Collection[Node] = ()
+    """See `Stages.forks`."""
 
     def run(self) -> dict[str, HeldUpdates]:
         """Return the updates of each end, a state's before those of what is made of its new values."""
@@ -95,7 +96,7 @@ class TurnLowering(Lowering):
         self._turn = turn
         self._staged = staged
         self._keep = keep
-        self._made_once = turn.stages.forks(are_columns_seen=is_classic(turn.spark))
+        self._made_once = turn.forks
         for node in turn.stages.carried:
             self._frames[node.input] = self._frame_of(turn.request.carried[node.name])
 

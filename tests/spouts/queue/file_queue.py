@@ -134,3 +134,14 @@ class FileQueueSpout(AckingSpout):
                 raise FatalError("the queue is not there")
             case "is wrong":
                 raise KeyError("amount of 4711")
+
+
+class LimitedQueueSpout(FileQueueSpout):
+    """Its queue gives a message twice, and puts it aside then."""
+
+    max_batch_size = 6
+
+    def fail(self, id_: str | None) -> None:
+        super().fail(id_)
+        with self.connection as connection:
+            connection.execute("DELETE FROM message WHERE id = ? AND given > 1", (id_,))
