@@ -199,6 +199,15 @@ def play(where: Databases, place: str, number: int, cut: str, *, by_signal: bool
     return Played(happened, moments[-1] - began, rows, where.rows(place))
 
 
+def seconds_alone(where: Databases, place: str) -> float:
+    """Return how long who takes over needs on this machine when the one before has ended."""
+    where.run(place)
+    began = time.monotonic()
+    with noting() as moments:
+        where.run(place, count=LATER)
+    return moments[-1] - began
+
+
 @contextmanager
 def noting() -> Iterator[list[float]]:
     """Note when a take-over of this process has read where the states stand; the frozen owner gets nowhere."""

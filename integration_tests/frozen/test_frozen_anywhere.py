@@ -7,7 +7,17 @@ import random
 import pytest
 
 from integration_tests.fix_postgres import Postgres
-from integration_tests.frozen.playing import LATER, LEASE, LEASES, PLACES, databases, draw_cut, messages_of, play
+from integration_tests.frozen.playing import (
+    LATER,
+    LEASE,
+    LEASES,
+    PLACES,
+    databases,
+    draw_cut,
+    messages_of,
+    play,
+    seconds_alone,
+)
 from tests.effort import base_seed, effort
 
 WITHIN_S = LEASES * LEASE.total_seconds()
@@ -37,7 +47,10 @@ def test_a_process_that_is_stopped_inside_of_any_message(postgres: Postgres) -> 
 
 
 def check(postgres: Postgres, place: str, number: int, cut: str, *, by_signal: bool) -> None:
-    """What is stored is right in every play; how long it took is the quickest's affair, since machines are shared."""
+    """What is stored is right in every play; how long it took is the quickest's affair, since machines are shared.
+
+    A machine that is slow at it with nobody in the way may be as much slower here.
+    """
     told = f"{place}, frozen in message {number}, of which {cut} has passed"
     took: list[float] = []
     while not took or (min(took) >= WITHIN_S and len(took) < PLAYS):
@@ -47,4 +60,6 @@ def check(postgres: Postgres, place: str, number: int, cut: str, *, by_signal: b
         assert all(rows == expected for rows in played.rows.values()), told
         assert played.rows_after_waking == played.rows, told
         took.append(played.seconds)
-    assert min(took) < WITHIN_S, f"{told}: {took} s"
+    if min(took) >= WITHIN_S:
+        alone = seconds_alone(databases(postgres), place)
+        assert min(took) < WITHIN_S + 3 * alone, f"{told}: {took} s, and {alone} s with nobody in the way"
