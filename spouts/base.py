@@ -1,8 +1,8 @@
 """What a spout is: a set of partitioned logs with positions, and a way to read ranges of them.
 
-Positions are offsets; a range is half-open, `[start, stop)`, so an empty one is `start == stop`
-and never names a record. The coordinator plans ranges from `Source.bounds()` and stores them
-before anything is read; `Source.read()` only ever reads what was planned.
+Positions are offsets; a range is half-open, `[start, stop)`, so an empty one is `start == stop` and never names a
+record. The coordinator plans ranges from `Source.bounds()` and stores them before anything is read; `Source.read()`
+only ever reads what was planned.
 """
 
 from __future__ import annotations
@@ -240,6 +240,9 @@ class NamesMessages(Receives, Protocol):
     def is_caught_up(self) -> bool:
         """Whether it knows that its queue had nothing more when it was last asked; else something may be on its way."""
 
+    def fills_a_batch(self, positions: Mapping[PartitionId, int]) -> bool:
+        """Return whether `receive` would have a full batch behind these positions; receives nothing."""
+
     def ids(self, range_: OffsetRange) -> tuple[str, ...]:
         """Return the ids of the messages of a range that is about to be planned."""
 
@@ -357,10 +360,7 @@ class ReadsSmallBatches(Protocol):
 
 
 class Spout(Protocol):
-    """Where batches come from: an immutable description that a topology is built with.
-
-    Its repr shows no secret.
-    """
+    """Where batches come from: an immutable description that a topology is built with; its repr shows no secret."""
 
     @property
     def kind(self) -> SpoutKind:

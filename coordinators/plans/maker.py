@@ -66,9 +66,9 @@ class PlanMaker:
         With `only_full` it is `PartFull` when nothing is left over, no limit is reached and nothing is read again: that
         has waited, and may be all that its txid can read. What is left over has a plan before it, an empty one too: a
         txid that was handed out before may read nothing now, while what is there is not its own to read. A source that
-        can't be read again is only asked for what is planned at once: what it gave and nobody planned would be lost
-        without a word when the run ends. Where nothing has come of messages that a queue may still have, that is no
-        end either: it is `PartFull`.
+        receives is only asked for what is planned at once: what nobody planned would be lost without a word where it
+        can't be read again. What a queue has given is counted without that, so that a full batch waits for nothing.
+        Where nothing has come of messages that a queue may still have, that is no end either: it is `PartFull`.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
@@ -80,11 +80,25 @@ class PlanMaker:
         is_due = not command.only_full or has_waited or self._is_full(built)
         if self.book.lag or (is_due and not built.is_empty):
             # with it goes what can't wait for a fuller batch: a stream that always fills one would leave it for ever
-            return self._build(replace(command, only_full=False), repeated) if unasked else built
+            return self._asked(command, repeated) if unasked else built
+        if unasked and self._comes_full(command) and not (whole := self._asked(command, repeated)).is_empty:
+            return whole
         if built.is_empty:
             return PartFull() if unasked or self._is_awaited else None
         self.book.lag = sum(item.range.width for item in built.ranges)
         return PartFull()
+
+    def _asked(self, command: MakePlan, repeated: Mapping[str, Sequence[OffsetRange]]) -> Plan:
+        return self._build(replace(command, only_full=False), repeated)
+
+    def _comes_full(self, command: MakePlan) -> bool:
+        """Whether a queue has given enough for a batch that no plan has asked for yet."""
+        for name, source in self.sources.items():
+            positions = self.book.positions(name, command.batch.txid)
+            stops = {id_: known.stop for id_, known in positions.items()}
+            if isinstance(source, NamesMessages) and source.fills_a_batch(stops):
+                return True
+        return False
 
     @property
     def _receives(self) -> bool:

@@ -55,6 +55,10 @@ class Instance(Protocol):
     def wait_for_first(self, seconds: float) -> bool:
         """Wait until it has answered, or is gone; whether it has, or is."""
 
+    @property
+    def waiting(self) -> int:
+        """How many messages it has emitted that were not taken."""
+
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         """Return what it has emitted."""
 
@@ -189,6 +193,14 @@ class AckingSource(HeldRowsSource):
     def is_caught_up(self) -> bool:
         """Whether the process has said that there was nothing more, and all before that was taken in."""
         return self._instance is not None and self._instance.is_idle
+
+    def fills_a_batch(self, positions: Mapping[PartitionId, int]) -> bool:
+        """See `NamesMessages`; what may be under way at most is a full batch, too, where that is less."""
+        with self._lock:
+            instance = None if self._pending.is_closed else self._instance
+            held = self._pending.stop - positions.get(self._id, 0)
+        waiting = 0 if instance is None else instance.waiting
+        return held + waiting >= min(self._spout.max_batch_size, self._spout.most_under_way)
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at 0, whatever the policy: what there is, its source says, which is opened at once.

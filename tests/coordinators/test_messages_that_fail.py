@@ -65,6 +65,10 @@ class BrokersInstance:
     def wait_for_first(self, seconds: float) -> bool:
         return True
 
+    @property
+    def waiting(self) -> int:
+        return len(self.broker.waiting)
+
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         with self.broker.lock:
             waiting = self.broker.waiting

@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 
 _PENDING: Final = ("tests/spouts/queue/test_pending.py",)
 _PROCESS: Final = ("tests/spouts/queue/test_process.py",)
+_FULL_BATCHES: Final = ("tests/coordinators/test_full_batches_of_messages.py",)
 _LIVES: Final = ("tests/coordinators/test_acking.py",)
 _LEDGER: Final = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py")
 _DEATHS: Final = tuple(
@@ -197,6 +198,48 @@ ACKING: Final = (
         "        return not all(source.is_caught_up for source in named)\n",
         "        return False\n",
         _LIVES,
+    ),
+    Mutant(
+        "a full batch of messages waits for nothing",
+        "coordinators/plans/maker.py",
+        "        if unasked and self._comes_full(command) and not",
+        "        if False and not",
+        _FULL_BATCHES,
+    ),
+    Mutant(
+        "a batch of nothing but what is done is no plan",
+        "coordinators/plans/maker.py",
+        " and not (whole := self._asked(command, repeated)).is_empty:\n",
+        " and (whole := self._asked(command, repeated)):\n",
+        _FULL_BATCHES,
+    ),
+    Mutant(
+        "what has a plan fills no other batch",
+        "spouts/queue/source.py",
+        "            held = self._pending.stop - positions.get(self._id, 0)\n        waiting",
+        "            held = self._pending.stop\n        waiting",
+        (*_FULL_BATCHES, "tests/spouts/queue/test_source.py"),
+    ),
+    Mutant(
+        "as many as may be under way are a full batch",
+        "spouts/queue/source.py",
+        "min(self._spout.max_batch_size, self._spout.most_under_way)\n\n    def starts",
+        "self._spout.max_batch_size\n\n    def starts",
+        ("tests/spouts/queue/test_source.py",),
+    ),
+    Mutant(
+        "what was taken does not wait any more",
+        "spouts/queue/process/instance.py",
+        "        self._taken += len(taken)\n",
+        "",
+        _PROCESS,
+    ),
+    Mutant(
+        "every field of a message arrives",
+        "spouts/queue/process/pickling.py",
+        "(message.values, message.id, message.is_redelivered, message.digest)",
+        "(message.values, message.id, None, message.digest)",
+        _PROCESS,
     ),
     Mutant(
         "a spout hears that its topology was deactivated",

@@ -331,7 +331,7 @@ SOURCES = (
     Mutant(
         "a stream that always fills a batch leaves no other one unasked",
         "coordinators/plans/maker.py",
-        "            return self._build(replace(command, only_full=False), repeated) if unasked else built\n",
+        "            return self._asked(command, repeated) if unasked else built\n",
         "            return built\n",
         _RECEIVED_PLANS,
     ),

@@ -184,6 +184,12 @@ class SimulatedInstance:
         """It answers at once."""
         return True
 
+    @property
+    def waiting(self) -> int:
+        """How many it has emitted that were not taken."""
+        self._work()
+        return sum(map(len, self._emitted))
+
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         """Return whole writes until there are so many."""
         self._work()

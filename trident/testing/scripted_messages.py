@@ -130,6 +130,10 @@ class ScriptedMessageSource(ScriptedSource):
         """See `TakesMessagesBack`."""
         self._messages.give_back(positions.get(self._id, 0))
 
+    def fills_a_batch(self, positions: Mapping[PartitionId, int]) -> bool:
+        """Return that nothing waits to be received: what the test has given stands there."""
+        return False
+
     def ids(self, range_: OffsetRange) -> tuple[str, ...]:
         """Return the ids of the messages of a range."""
         return self._messages.ids(range_.start, range_.stop)

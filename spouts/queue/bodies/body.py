@@ -49,7 +49,7 @@ class JsonBody:
         if received.body is None:
             raise UnreadableError("it has no body")
         try:
-            found = json.loads(received.body.decode(), parse_float=Decimal, parse_constant=_refuse)
+            found = _JSON.decode(received.body.decode())
         except UnicodeDecodeError:
             raise UnreadableError("it is not UTF-8") from None
         except (ValueError, ArithmeticError, RecursionError):  # no JSON, or numbers and brackets without end
@@ -114,3 +114,7 @@ def _checked_fields(kind: str, schema: str) -> tuple[DeclaredField, ...]:
 
 def _refuse(_: str) -> NoReturn:
     raise ValueError  # NaN and Infinity are no JSON
+
+
+_JSON: Final = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse)
+"""Made once: `json.loads` makes one in each call that wants anything of it."""

@@ -63,6 +63,7 @@ class SpoutInstance:
     def __init__(self, pickled: bytes, context: SpoutContext) -> None:
         self._context = context
         self._emitted: queue.SimpleQueue[list[tuple[Message, Delivery]]] = queue.SimpleQueue()
+        self._emissions = self._taken = 0
         self._to_say: queue.SimpleQueue[Said | None] = queue.SimpleQueue()
         self._raised: Raised | None = None
         self._latency = RollingLatency(context.stream)
@@ -104,12 +105,18 @@ class SpoutInstance:
         """The process's id."""
         return self._process.pid
 
+    @property
+    def waiting(self) -> int:
+        """How many messages it has emitted that were not taken."""
+        return self._emissions - self._taken
+
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         """Return what it has emitted, whole writes of it, until there are so many; waits for nothing."""
         taken: list[tuple[Message, Delivery]] = []
         with suppress(queue.Empty):
             while len(taken) < most:
                 taken += self._emitted.get_nowait()
+        self._taken += len(taken)
         return taken
 
     @property
@@ -248,6 +255,7 @@ class SpoutInstance:
                 self._emitted.put(
                     [(each, Delivery(self.number, serial)) for serial, each in enumerate(messages, first)]
                 )
+                self._emissions += len(messages)
                 self._has_answered.set()
             case Idle(settlings):
                 self._idle_after = settlings

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import cast
@@ -26,6 +26,7 @@ from trident.spouts.queue.acking import SpoutContext, SpoutHook
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.process import calling, child, instance
 from trident.spouts.queue.process.calling import SpoutLoop
+from trident.spouts.queue.process.pickling import pickled, unpickled
 from trident.spouts.queue.process.wire import Beat, Hangs
 
 ROOT = Path(__file__).parents[3]
@@ -546,3 +547,18 @@ def test_who_waits_for_its_source_has_not_said_that_there_is_nothing(queue: File
         [(_, delivery)] = taken(started, 1)
         started.ack((delivery.serial,))
         until(lambda: started.is_idle)
+
+
+def test_it_is_known_how_much_a_process_has_given_that_nobody_took(queue: FileQueue) -> None:
+    queue.put(["a", "b", "c", "d"])
+    with running(FileQueueSpout(queue.path)) as started:
+        until(lambda: started.waiting == 4)
+        assert len(started.take(1)) + started.waiting == 4
+        taken(started, started.waiting)
+        assert started.waiting == 0
+
+
+def test_every_field_of_a_message_arrives() -> None:
+    sent = Message({"a": [1]}, "id", is_redelivered=True, digest="d")
+    assert unpickled(pickled(sent)) == sent
+    assert all(getattr(sent, each.name) != each.default for each in fields(Message)), "each is tried"

@@ -43,6 +43,10 @@ class FakeInstance:
     def wait_for_first(self, seconds: float) -> bool:
         return self.has_answered
 
+    @property
+    def waiting(self) -> int:
+        return len(self.ids)
+
     def take(self, most: int) -> list[tuple[Message, Delivery]]:
         taken = [
             (Message((id_,), id_), Delivery(self.number, self.serial + n)) for n, id_ in enumerate(self.ids[:most])
@@ -387,3 +391,27 @@ def test_each_stream_has_a_life_of_its_own_in_each_ledger() -> None:
 
     assert life("a", "one") == life("a", "one")
     assert len({life("a", "one"), life("b", "one"), life("a", "two")}) == 3
+
+
+def test_a_full_batch_is_seen_before_anything_of_it_is_received() -> None:
+    """A batch of this spout has five messages: what is held behind a plan, and what its process has emitted."""
+    source, instances = opened(("a", "b", "c", "d"))
+    assert not source.fills_a_batch({}), "no process was started"
+    assert plan(source)[1] == ("a", "b", "c", "d")
+    instances[0].ids += ["e", "f", "g", "h", "i"]
+    assert (source.fills_a_batch({}), source.fills_a_batch({LOG: 4}), source.fills_a_batch({LOG: 5})) == (
+        True,
+        True,
+        False,
+    )
+    assert source.bounds()[0].stop == 4, "nothing was received"
+
+
+def test_as_many_as_may_be_under_way_are_a_full_batch_where_they_are_fewer() -> None:
+    source, instances = opened(("a",))
+    source._spout.max_pending = 3
+    plan(source)
+    instances[0].ids += ["b", "c"]
+    assert not source.fills_a_batch({LOG: 1})
+    instances[0].ids.append("d")
+    assert source.fills_a_batch({LOG: 1})
