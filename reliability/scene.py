@@ -87,6 +87,7 @@ class Scene:
             group=f"study{self._cases}",
             bootstrap_servers=self.bootstrap_servers,
             body=JsonBody("n bigint"),
+            client_options={"session.timeout.ms": "6000"},  # for so long a group waits for a spout that was killed
         )
         passed = topology.stream("numbers", spout).process(operation, "n bigint")
         sink = KafkaSink("passed", bootstrap_servers=self.bootstrap_servers)
