@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
@@ -186,6 +187,10 @@ def test_of_what_is_taken_out_at_a_weaker_level_nobody_says_what_it_has(
     assert ("what it has of those before it was not looked at" in heard) is level.is_plain
 
 
-def test_the_first_level_is_not_said(file: Path, topic: Topic, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_level_is_named_and_promises_all(
+    file: Path, topic: Topic, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(SqliteLedger(file), topic, SqliteState("sums"))
-    assert "exactly_once" not in said(capsys, "status")
+    heard = said(capsys, "status")
+    assert re.search(r"level\W+exactly_once", heard)
+    assert "it runs at level" not in heard

@@ -129,7 +129,7 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "refusal": None if refusal is None else f"txid {refusal.txid}, attempt {refusal.attempt}: {refusal.reason}",
         "decisions": ", ".join(standing.decisions) or None,
         "activity": standing.activity.value,
-        "level": standing.level.value if standing.level.is_plain else None,
+        "level": standing.level.value,
         "commands": ", ".join(standing.commands) or None,
         "births": ", ".join(births) or None,
         "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
