@@ -360,8 +360,10 @@ def test_a_presence_that_can_not_be_taken_up_is_tried_again_with_each_heartbeat(
         patched.setattr("trident.coordinators.ledger.sql.postgres._ask", lambda *_: full())
         kept(ledger, run.epoch)
     with psycopg.connect(postgres.dsn, autocommit=True) as other:
-        other.execute("SELECT pg_advisory_lock(%s)", (_key("payments", run.epoch.token),))
+        key = _key("payments", run.epoch.token)
+        other.execute("SELECT pg_advisory_lock(%s)", (key,))
         kept(ledger, run.epoch)
+        other.execute("SELECT pg_advisory_unlock(%s)", (key,))  # a session that is closed may have it a while longer
     kept(ledger, run.epoch)
     with pytest.raises(LeaseHeldError):
         open_ledger().acquire("payments", Lease("another", timedelta(seconds=30)))
