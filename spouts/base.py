@@ -261,7 +261,7 @@ class TakesMessagesBack(NamesMessages, Protocol):
         """Give back what was failed, as `receive` does before it takes in more: to be called where nothing more is."""
 
     def fail_messages(self, reasons: Mapping[str, Failure]) -> None:
-        """Hear of messages that can't be in their batch, by their ids, and why.
+        """Hear of messages that can't be in their batch, by their ids, and why; of none for those of another stream.
 
         They go back to where they came from when the batch is planned again: without them, and with nothing that it
         had not. To be called before that, from any thread; an id that is not held any more is nobody's.

@@ -92,7 +92,12 @@ class PlanMaker:
         return self._build(replace(command, only_full=False), repeated)
 
     def _comes_full(self, command: MakePlan) -> bool:
-        """Whether a queue has given enough for a batch that no plan has asked for yet."""
+        """Whether a queue has given enough for a batch that no plan has asked for yet.
+
+        Not beside rows that can't be read again: a plan that nobody wants when it is made would have taken them.
+        """
+        if any(isinstance(source, ReceivesRows) for source in self.sources.values()):
+            return False
         for name, source in self.sources.items():
             positions = self.book.positions(name, command.batch.txid)
             stops = {id_: known.stop for id_, known in positions.items()}
@@ -198,7 +203,10 @@ class PlanMaker:
         if self._receives and not command.only_full:
             # what can't be planned was refused before something is received, and lost by that
             asked = ranges
-            views = [self._with_what_comes(view, is_last=command.is_last) for view in views]
+            # messages first: rows that were received are lost where a queue then can't be asked
+            in_turn = sorted(views, key=lambda view: view.is_received)
+            come = {view.name: self._with_what_comes(view, is_last=command.is_last) for view in in_turn}
+            views = [come[view.name] for view in views]
             ranges, losses = plan_ranges(*views)
             ranges = tuple(self._as_asked(item, asked) for item in ranges)
         self._tell_of_waiting(views)

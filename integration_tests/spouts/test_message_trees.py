@@ -259,6 +259,43 @@ def test_a_second_ack_in_the_turn_is_said_in_the_log(
     )
 
 
+@pytest.mark.parametrize("audit", Audit)
+def test_messages_that_are_dealt_out_in_turn_are_known_behind_it(
+    spark: SparkSession, tmp_path: Path, queue: FileQueue, audit: Audit
+) -> None:
+    """Storm's commonest pair: a source, its shuffle grouping, and what looks after acks."""
+    options = RunOptions(until=Until.CAUGHT_UP, audit=audit, retry_pause=PAUSE)
+
+    def build(stream: Stream) -> Stream:
+        return stream.parallelism(3).shuffle().process(judge, "text string")
+
+    assert run(spark, tmp_path, LimitedQueueSpout(queue.path), build, options) == twice(set(IDS) - BAD)
+    assert Counter(queue.said("ack")) == Counter(set(IDS) - BAD)
+    assert Counter(queue.said("fail")) == Counter([*BAD, *BAD])
+
+
+class Impatient(FileQueueSpout):
+    """Any attempt takes longer than its messages may."""
+
+    message_timeout = timedelta(microseconds=1)
+
+
+def test_a_bad_message_of_one_stream_gives_none_of_another_one_back(
+    spark: SparkSession, tmp_path: Path, queue: FileQueue
+) -> None:
+    others = FileQueue(tmp_path / "others.sqlite")
+    others.put(["a", "b", "c"])
+    made = Topology("trees")
+    made.stream("others", Impatient(others.path)).to_table(SqliteTable("others"))
+    messages = made.stream("messages", LimitedQueueSpout(queue.path)).process(judge, "text string")
+    messages.to_table(SqliteTable("texts"))
+    made.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), options=OPTIONS)
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        assert sorted(connection.execute("SELECT account FROM others")) == [("a",), ("b",), ("c",)]
+        assert Counter(text for (text,) in connection.execute("SELECT text FROM texts")) == twice(set(IDS) - BAD)
+    assert (others.said("fail"), queue.said("fail") != []) == ([], True)
+
+
 def test_what_does_not_say_of_which_messages_its_rows_are_is_refused_before_a_collector(
     spark: SparkSession, queue: FileQueue
 ) -> None:

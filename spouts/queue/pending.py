@@ -7,6 +7,7 @@ message in a later process. What one and the same process holds moves up when so
 from __future__ import annotations
 
 import itertools
+import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -86,6 +87,8 @@ class PendingMessages:
         self._planned: list[tuple[int, int]] = []
         self._at = first
         self._only: tuple[int, int] | None = None
+        self._is_spared = False
+        """Whether the attempt that is planned again has failed for messages of others."""
         self._unnamed = 0
         self._life = secrets.token_hex(4)
 
@@ -155,7 +158,12 @@ class PendingMessages:
         self._planned = [*(each for each in self._planned if each[0] < start), (start, stop)]
 
     def fail(self, reasons: Mapping[str, Failure]) -> None:
-        """Hear of messages, by their ids, that can't be in their batch: it is planned again without them."""
+        """Hear of messages, by their ids, that can't be in their batch: it is planned again without them.
+
+        Of none where the attempt has failed for messages of another stream.
+        """
+        if not reasons:
+            self._is_spared = True
         for id_, reason in reasons.items():
             if (item := self._by_id.get(id_)) is not None:
                 item.failed = reason
@@ -164,8 +172,9 @@ class PendingMessages:
         """Hear that a plan begins at a position; returns what is to be failed: it is held no more.
 
         If a batch was planned from there before, its attempt has failed. Of its messages those are failed which came
-        before `oldest`; all others, and those of batches behind it, are planned again. So are those that are failed by
-        themselves, whatever batch they were in; of the batch they were in the next plan has all others, and no more.
+        before `oldest`; all others, and those of batches behind it, are planned again. Failed are also those that are
+        by themselves, whatever batch they were in; of the batch they were in the next plan has all others, and no more,
+        however long they have been here: beside a bad one they would else come again, as late, and fail with it again.
         """
         failed = next((stop for start, stop in self._planned if start == position), position)
         self._planned = [each for each in self._planned if each[0] < position]
@@ -223,12 +232,15 @@ class PendingMessages:
         before, range_, behind = (
             self._between(*each) for each in itertools.pairwise((self._first, start, stop, self.stop))
         )
+        is_for_some = any(item.failed for item in range_)
+        if range_ and (is_for_some or self._is_spared):
+            oldest, self._is_spared = -math.inf, False
         reasons = [(item, self._reason(item, oldest)) for item in range_]
         reasons += [(item, item.failed) for item in behind]
         given = [(item, reason) for item, reason in reasons if reason is not None]
         for item, _ in given:
             del self._by_id[item.id]
-        if range_ and (self.is_closed or any(item.failed for item in range_)):
+        if range_ and (self.is_closed or is_for_some):
             left = sum(item.id in self._by_id for item in range_)
             self._only = (start, start + left) if left else None
         self._held = [*before, *(item for item, reason in reasons if reason is None)]

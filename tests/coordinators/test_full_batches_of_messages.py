@@ -8,9 +8,11 @@ from datetime import timedelta
 import pytest
 
 from tests.coordinators.fakes import ListSpout, Topic
-from tests.coordinators.test_messages_that_fail import Broker, BrokersSpout
+from tests.coordinators.receiving import Queue, Taking
+from tests.coordinators.test_messages_that_fail import Broker, BrokersInstance, BrokersSpout
 from tests.coordinators.test_plan_ranges import planned_and_stored
 from trident.base.clock import SystemClock
+from trident.base.errors import FatalError
 from trident.base.identity import BatchId
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.planned import PartFull, Plan, StartPosition
@@ -21,10 +23,14 @@ from trident.coordinators.registered import Lease, TopologySpec
 from trident.spouts.base import Limits, NamesMessages, Source, Spout
 
 
-def maker_over(broker: Broker, beside: int = 0) -> tuple[PlanMaker, MakePlan]:
-    """Return one whose batches have five messages at most, and a command that leaves a part-full one for later."""
+def maker_over(broker: Broker, beside: int = 0, rows: Queue | None = None) -> tuple[PlanMaker, MakePlan]:
+    """Return one whose batches have five messages at most, and a command that leaves a part-full one for later.
+
+    Beside it are so many records, or rows that can be received once.
+    """
     ledger, spout = MemoryLedger(), BrokersSpout(broker)
-    other = ListSpout(Topic([[("a", 1)] * beside]), limits=Limits(max_records=3))
+    listed = ListSpout(Topic([[("a", 1)] * beside]), limits=Limits(max_records=3))
+    other: Spout = listed if rows is None else Taking(rows)
     epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
     spec = TopologySpec("t", {"s": {}, "other": {}}, {})
     owner = ledger.register(epoch, spec).owner
@@ -90,3 +96,25 @@ def test_a_full_one_of_messages_that_are_done_already_is_no_plan() -> None:
     broker.waiting += [f"m{n}" for n in range(5)]
     assert isinstance(maker.build(command), PartFull)
     assert sorted(broker.acked) == [f"m{n}" for n in range(5)]
+
+
+def test_where_rows_can_be_received_once_a_full_one_waits_until_its_plan_is_wanted() -> None:
+    """A plan that is made ahead may be dropped before it is stored: its rows would be in no record."""
+    broker, rows = Broker([f"m{n}" for n in range(7)]), Queue({0: ["r1"]})
+    maker, command = maker_over(broker, rows=rows)
+    assert isinstance(maker.build(command), PartFull)
+    assert (len(broker.waiting), rows.given) == (7, [])
+
+
+def test_no_row_is_received_before_a_queue_that_can_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its stream comes first by name, and the rows would be in no plan, and lost without a record."""
+
+    def gone(instance: BrokersInstance) -> None:
+        raise FatalError("the queue was deleted")
+
+    rows = Queue({0: ["r1"]})
+    maker, command = maker_over(Broker([]), rows=rows)
+    monkeypatch.setattr(BrokersInstance, "check", gone)
+    with pytest.raises(FatalError, match="was deleted"):
+        maker.build(replace(command, only_full=False))
+    assert rows.given == []

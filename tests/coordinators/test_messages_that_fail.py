@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -40,6 +42,7 @@ class Broker:
 
     waiting: list[str]
     limit: int = LIMIT
+    message_timeout: timedelta = timedelta(minutes=1)
     given: Counter[str] = field(default_factory=Counter)
     acked: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
@@ -102,6 +105,7 @@ class BrokersInstance:
 class BrokersSpout(QueueSpout):
     def __init__(self, broker: Broker) -> None:
         self._spout = FileQueueSpout(Path("unused"))
+        self._spout.message_timeout = broker.message_timeout
         self.broker = broker
 
     def open(self, name: str) -> AckingSource:
@@ -117,13 +121,16 @@ class Judge(CountingProcessor):
     def process(self, request: ProcessRequest) -> ProcessResult:
         self.attempted(request)
         named = [(self.sources[name], edges) for name, edges in request.edges.items()]
-        failed = False
+        failed: set[Source] = set()
         for source, edges in named:
             ids = [id_ for edge in edges for id_ in source.ids(edge.range)] if isinstance(source, AckingSource) else []
             bad = {id_: Failure.OPERATION for id_ in ids if id_.startswith("bad")}
             if bad:
                 cast("AckingSource", source).fail_messages(bad)
-                failed = True
+                failed.add(source)
+        for source in self.sources.values() if failed else ():
+            if isinstance(source, AckingSource) and source not in failed:
+                source.fail_messages({})
         if failed:
             raise MessagesFailedError("some messages are bad")
         return super().process(request)
@@ -171,6 +178,18 @@ def test_bad_messages_of_two_streams_hold_up_neither() -> None:
 
     assert run({"one": one, "other": other}, attempted) == dict.fromkeys(("a1", "a2", "b1", "b2"), 1)
     assert (one.aside, other.aside) == (["bad1"], ["bad2"])
+
+
+@pytest.mark.parametrize("is_beside", [False, True], ids=["in one stream", "in another one"])
+def test_attempts_that_take_longer_than_a_message_may_hold_up_no_good_one_beside_a_bad_one(is_beside: bool) -> None:
+    """Given back as too late it would meet the bad one again, and be put aside by its queue together with it."""
+    at_once = timedelta(microseconds=1)
+    one, other = Broker(["a1", "a2", "bad1"], message_timeout=at_once), Broker(["b1"], message_timeout=at_once)
+    brokers = {"one": one, "other": other} if is_beside else {"one": one}
+    good = ("a1", "a2", "b1") if is_beside else ("a1", "a2")
+    assert run(brokers, lambda request: time.sleep(0.001)) == dict.fromkeys(good, 1)
+    assert [one.given[id_] + other.given[id_] for id_ in good] == [1] * len(good)
+    assert (one.aside, other.aside) == (["bad1"], [])
 
 
 def test_a_batch_that_fails_for_another_reason_meanwhile_stays_without_what_is_bad() -> None:

@@ -9,6 +9,8 @@ from tests.mutants.mutant import Mutant
 _PENDING: Final = ("tests/spouts/queue/test_pending.py",)
 _PROCESS: Final = ("tests/spouts/queue/test_process.py",)
 _FULL_BATCHES: Final = ("tests/coordinators/test_full_batches_of_messages.py",)
+_BAD: Final = ("tests/coordinators/test_messages_that_fail.py",)
+_ON_SPARK: Final = "integration_tests/spouts/test_message_trees.py"
 _LIVES: Final = ("tests/coordinators/test_acking.py",)
 _LEDGER: Final = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py")
 _DEATHS: Final = tuple(
@@ -205,6 +207,55 @@ ACKING: Final = (
         "        if unasked and self._comes_full(command) and not",
         "        if False and not",
         _FULL_BATCHES,
+    ),
+    Mutant(
+        "no full batch is planned ahead beside rows that come once",
+        "coordinators/plans/maker.py",
+        "        if any(isinstance(source, ReceivesRows) for source in self.sources.values()):\n            return False\n",
+        "",
+        _FULL_BATCHES,
+    ),
+    Mutant(
+        "rows that come once are received behind messages",
+        "coordinators/plans/maker.py",
+        "            in_turn = sorted(views, key=lambda view: view.is_received)\n",
+        "            in_turn = views\n",
+        _FULL_BATCHES,
+    ),
+    Mutant(
+        "no good message is too late beside a bad one",
+        "spouts/queue/pending.py",
+        "        if range_ and (is_for_some or self._is_spared):\n",
+        "        if range_ and self._is_spared:\n",
+        (*_PENDING, *_BAD),
+    ),
+    Mutant(
+        "no good message is too late beside a bad one of another stream",
+        "spouts/queue/pending.py",
+        "        if range_ and (is_for_some or self._is_spared):\n",
+        "        if range_ and is_for_some:\n",
+        (*_PENDING, *_BAD),
+    ),
+    Mutant(
+        "another reason of a later attempt is one again",
+        "spouts/queue/pending.py",
+        "            oldest, self._is_spared = -math.inf, False\n",
+        "            oldest = -math.inf\n",
+        _PENDING,
+    ),
+    Mutant(
+        "the other streams hear that an attempt failed for messages",
+        "trident/engine/messages.py",
+        "                if name not in said:\n",
+        "                if False:\n",
+        (f"{_ON_SPARK}::test_a_bad_message_of_one_stream_gives_none_of_another_one_back",),
+    ),
+    Mutant(
+        "process may stand behind a shuffle",
+        "trident/graph/rooted.py",
+        "RowAggregate, Shuffle)",
+        "RowAggregate)",
+        (f"{_ON_SPARK}::test_messages_that_are_dealt_out_in_turn_are_known_behind_it[off]",),
     ),
     Mutant(
         "a batch of nothing but what is done is no plan",

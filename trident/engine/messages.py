@@ -49,6 +49,7 @@ class MessageTrees:
     def __init__(self, trees: Trees, sources: Mapping[str, Source], ackers: int) -> None:
         self._ackers = ackers
         self._streams: dict[str, tuple[TakesMessagesBack, int]] = {}
+        self._taking = {name: source for name, source in sources.items() if isinstance(source, TakesMessagesBack)}
         for name, number in trees.streams.items():
             source = sources[name]
             if not isinstance(source, TakesMessagesBack):  # else what fails there would be said to nobody, and count
@@ -81,19 +82,23 @@ class MessageTrees:
             if word.open:
                 roots, values = np.array(word.open, dtype=np.uint64).T
                 ackers.ack(roots, values)
-        said: list[str] = []
+        said: dict[str, str] = {}
         for name, messages in begun.items():
             # all that a message's source gave was read to its end, and whoever looks after no acks has acked it
             ackers.ack(messages.roots, first_edges(messages.roots))
             reasons = _reasons(messages, ackers, failed)
             if reasons:
                 messages.fail(reasons)
-                said.append(_said(name, messages, reasons, failed))
+                said[name] = _said(name, messages, reasons, failed)
         if said:
+            for name, source in self._taking.items():
+                if name not in said:
+                    source.fail_messages({})
             raise MessagesFailedError(
-                f"{'; '.join(said)}. They go back to where they came from. Nothing of the batch was applied: what else "
-                "is in it is tried again without them and with nothing new. What its source gives again is tried again "
-                "behind that, each time that it is given, until the source puts it aside or no operation fails it"
+                f"{'; '.join(said.values())}. They go back to where they came from. Nothing of the batch was applied: "
+                "what else is in it is tried again without them and with nothing new. What its source gives again is "
+                "tried again behind that, each time that it is given, until the source puts it aside or no operation "
+                "fails it"
             )
 
 

@@ -11,12 +11,13 @@ from trident.graph.nodes import Node, OperationNode, RecordOperationNode, Source
 from trident.operations.called import called
 from trident.operations.first_records import FirstRecords
 from trident.operations.joining import Join
+from trident.operations.partitioning import Shuffle
 from trident.operations.processing import ProcessFunction
 from trident.operations.row_aggregate import RowAggregate
 from trident.operations.uniting import MergeStreams
 from trident.spouts.base import takes_messages_back
 
-_ANCHOR: Final = (FirstRecords, Join, MergeStreams, RowAggregate)
+_ANCHOR: Final = (FirstRecords, Join, MergeStreams, RowAggregate, Shuffle)
 """The operations on several records whose rows say of which messages they are."""
 
 

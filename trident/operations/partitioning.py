@@ -19,6 +19,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
+from trident.base.trees import ROOTS
 from trident.operations.accounting import Account, is_audited, made_id
 from trident.operations.arrow import AnyArray, Records, assemble, check_rows, fit, over_records
 from trident.operations.base import (
@@ -188,7 +189,7 @@ class Shuffle:
         """See `RecordOperation.lower`."""
         (frame,) = frames
         names = [name for name in frame.columns if name not in (ORDER, PARTITION)]
-        fields = [each for each in frame.schema.fields if each.name != ID]
+        fields = [each for each in frame.schema.fields if each.name not in (ID, ROOTS)]
         orderable = [field(each.name) for each in fields if "map<" not in each.dataType.simpleString()]
         # rows of an aggregation have no order: theirs is that of their values
         place = F.row_number().over(Window.orderBy(*([order()] if ORDER in frame.columns else []), *orderable))

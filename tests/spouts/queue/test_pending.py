@@ -135,6 +135,42 @@ def test_what_is_pinned_is_under_way_and_is_not_acked_before_it_is_done() -> Non
     assert pending.give_back() == (Delivery(1, 2),), "of what is pinned nothing is failed: it will be done"
 
 
+def late(*ids: str) -> PendingMessages:
+    """Return these messages in a batch, of which each has been there for too long at the moment 1."""
+    pending, give = PendingMessages(), Giver()
+    for id_ in ids:
+        pending.add(message(id_), give(), 0.0)
+    pending.plan(0, len(ids))
+    return pending
+
+
+def test_nothing_is_too_late_beside_a_message_that_has_failed_by_itself() -> None:
+    """Beside a bad one that comes again at once it would come again itself, as late, and never be in a result."""
+    pending = late("a", "bad", "b")
+    pending.fail({"bad": Failure.OPERATION})
+    assert [each.reason for each in pending.plan_from(0, 1.0)] == [Failure.OPERATION]
+    assert (pending.ids(0, pending.stop), pending.is_closed) == (("a", "b"), True)
+    pending.plan(0, 2)
+    assert {each.reason for each in pending.plan_from(0, 1.0)} == {Failure.TIMED_OUT}, "another reason is one"
+
+
+def test_nor_beside_one_of_another_stream() -> None:
+    pending = late("a", "b")
+    pending.fail({})
+    assert pending.plan_from(0, 1.0) == ()
+    assert (pending.ids(0, pending.stop), pending.is_closed) == (("a", "b"), False)
+    pending.plan(0, 2)
+    assert {each.reason for each in pending.plan_from(0, 1.0)} == {Failure.TIMED_OUT}, "it is said of one attempt"
+
+
+def test_a_message_that_failed_in_a_later_batch_excuses_no_earlier_one() -> None:
+    pending = late("a", "bad")
+    pending.plan(0, 1)
+    pending.plan(1, 2)
+    pending.fail({"bad": Failure.OPERATION})
+    assert [each.reason for each in pending.plan_from(0, 1.0)] == [Failure.TIMED_OUT, Failure.OPERATION]
+
+
 def test_a_batch_that_failed_gives_back_what_has_been_there_for_too_long_and_keeps_the_rest() -> None:
     pending, give = PendingMessages(), Giver()
     assert pending.plan_from(0, 0.0) == ()
