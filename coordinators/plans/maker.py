@@ -98,10 +98,10 @@ class PlanMaker:
         """
         if any(isinstance(source, ReceivesRows) for source in self.sources.values()):
             return False
-        for name, source in self.sources.items():
+        named = {name: source for name, source in self.sources.items() if isinstance(source, NamesMessages)}
+        for name, source in named.items():
             positions = self.book.positions(name, command.batch.txid)
-            stops = {id_: known.stop for id_, known in positions.items()}
-            if isinstance(source, NamesMessages) and source.fills_a_batch(stops):
+            if source.fills_a_batch({id_: known.stop for id_, known in positions.items()}):
                 return True
         return False
 

@@ -59,8 +59,8 @@ TREES: Final = (
     Mutant(
         "a batch stays without anything new until it is done",
         "spouts/queue/pending.py",
-        "        if range_ and (self.is_closed or any(",
-        "        if range_ and (any(",
+        "        if range_ and (self.is_closed or is_for_some):\n",
+        "        if range_ and is_for_some:\n",
         _PENDING,
     ),
     Mutant(
