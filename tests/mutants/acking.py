@@ -211,8 +211,8 @@ ACKING: Final = (
     Mutant(
         "no full batch is planned ahead beside rows that come once",
         "coordinators/plans/maker.py",
-        "        if any(isinstance(source, ReceivesRows) for source in self.sources.values()):\n            return False\n",
-        "",
+        "        if any(isinstance(source, ReceivesRows) for source in self.sources.values()):\n            return",
+        "        if False:\n            return",
         _FULL_BATCHES,
     ),
     Mutant(
